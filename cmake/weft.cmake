@@ -1,0 +1,174 @@
+# How Weft is built: the flags every target shares, and one function per kind of target.
+#
+#   weft_rooms(DIR…)                                             add each folder that has a CMakeLists.txt
+#   weft_library(NAME [SOURCES …] [DEPS …] [DEFINES …])          static library weft::NAME; header-only without SOURCES
+#   weft_program(NAME SOURCES … [DEPS …] [DEFINES …])            build/bin/NAME
+#   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …])
+#                                                                build/tests/NAME, GoogleTest, one ctest test
+#   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
+#   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, only with WEFT_FUZZ=ON
+#
+# DEPS takes the name of a room (base, wire, nic, …) for weft::NAME, or anything target_link_libraries takes.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the verbs faces are shared libraries made of these rooms
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+# Assertions stay on in release: no -DNDEBUG.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+if(WEFT_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+endif()
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${WEFT_CCACHE}")
+endif()
+
+# The system's Python: the one that has the system's packages (scapy), whatever else the PATH offers.
+find_program(WEFT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+
+# --- flags that every target shares -----------------------------------------------------------------------------------
+
+add_library(weft_flags INTERFACE)
+target_include_directories(weft_flags INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(weft_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+  -ffp-contract=off  # the same seed gives the same run on every architecture
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+if(WEFT_WERROR)
+  target_compile_options(weft_flags INTERFACE -Werror)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  target_compile_options(weft_flags INTERFACE -march=x86-64-v2)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  target_compile_options(weft_flags INTERFACE -march=armv8-a+crc)
+endif()
+if(WEFT_SANITIZE)
+  set(WEFT_SANITIZE_FLAGS "-fsanitize=${WEFT_SANITIZE}" -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_compile_options(weft_flags INTERFACE ${WEFT_SANITIZE_FLAGS})
+  target_link_options(weft_flags INTERFACE ${WEFT_SANITIZE_FLAGS})
+endif()
+if(WEFT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "WEFT_FUZZ needs clang for libFuzzer: configure with `cmake --preset fuzz`.")
+  endif()
+  target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+if(WEFT_TESTS)
+  find_package(GTest CONFIG)
+  if(NOT GTest_FOUND)
+    message(FATAL_ERROR "GoogleTest is missing: run scripts/bootstrap, or configure with -DWEFT_TESTS=OFF.")
+  endif()
+endif()
+if(WEFT_BENCH)
+  find_package(benchmark CONFIG)
+  if(NOT benchmark_FOUND)
+    message(FATAL_ERROR "Google Benchmark is missing: run scripts/bootstrap, or configure with -DWEFT_BENCH=OFF.")
+  endif()
+endif()
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+function(weft_rooms)
+  foreach(room IN LISTS ARGN)
+    # A glob, so that a room whose CMakeLists.txt appears later is seen by the next build without configuring again.
+    file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${room}/CMakeLists.txt")
+    if(found)
+      # Apart from build/bin, build/tests and build/bench, where programs may bear a folder's name.
+      add_subdirectory("${room}" "${CMAKE_BINARY_DIR}/rooms/${room}")
+    endif()
+  endforeach()
+endfunction()
+
+function(weft_link target scope)
+  foreach(dep IN LISTS ARGN)
+    if(dep MATCHES "^(base|wire|nic|host|cm|direct|sim|real|verbs|storage)$")
+      set(dep "weft::${dep}")
+    endif()
+    target_link_libraries(${target} ${scope} ${dep})
+  endforeach()
+endfunction()
+
+function(weft_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
+  weft_check_arguments(${name})
+  set(target weft_${name})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(weft::${name} ALIAS ${target})
+  target_link_libraries(${target} ${scope} weft_flags)
+  target_compile_definitions(${target} ${scope} ${arg_DEFINES})
+  weft_link(${target} ${scope} ${arg_DEPS})
+endfunction()
+
+# What programs, tests, benchmarks and fuzzers have in common.
+macro(weft_executable name folder)
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "${name}: SOURCES is empty")
+  endif()
+  weft_check_arguments(${name})
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}")
+  target_link_libraries(${name} PRIVATE weft_flags)
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
+  weft_link(${name} PRIVATE ${arg_DEPS})
+endmacro()
+
+macro(weft_check_arguments name)
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${name}: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()
+
+function(weft_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
+  weft_executable(${name} bin)
+endfunction()
+
+function(weft_test name)
+  if(NOT WEFT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;DEFINES;ARGS;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  weft_executable(${name} tests)
+  target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+endfunction()
+
+function(weft_bench name)
+  if(NOT WEFT_BENCH)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
+  weft_executable(${name} bench)
+  target_link_libraries(${name} PRIVATE benchmark::benchmark benchmark::benchmark_main)
+endfunction()
+
+function(weft_fuzz name)
+  if(NOT WEFT_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
+  weft_executable(${name} fuzz)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

@@ -1,0 +1,271 @@
+#include "host/device.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace weft::host {
+
+Device::Device(const DeviceConfig& config, RandomSource& random)
+    : config_(config), random_(random), card_(config.card), qp_slots_(card_.contexts.size()),
+      cq_slots_(config.card.max_cqs), srq_slots_(config.card.max_srqs), qps_(card_.contexts.size()),
+      cqs_(config.card.max_cqs), srqs_(config.card.max_srqs), doorbells_(card_.contexts.size()) {
+  assert(!config.gids.empty() && config.gids.size() <= nic::Port::kMaxGids);
+  std::copy(config.gids.begin(), config.gids.end(), card_.port.gids.begin());
+  card_.port.gid_count = static_cast<std::uint8_t>(config.gids.size());
+  card_.port.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(config.mtu));
+}
+
+Device::~Device() {
+  for (auto& qp : qps_) qp.reset();  // before the completion queues that they refer to
+}
+
+// ---- domains, regions, windows ---------------------------------------------------------------------------
+
+Result<Domain> Device::create_domain() {
+  for (Domain d = 0; d < domain_users_.size(); ++d) {
+    if (!domain_users_[d].has_value()) {
+      domain_users_[d] = 0;
+      return d;
+    }
+  }
+  domain_users_.emplace_back(0);
+  return static_cast<Domain>(domain_users_.size() - 1);
+}
+
+Error Device::destroy_domain(Domain domain) {
+  if (!has_domain(domain)) return Error::invalid_argument;
+  if (*domain_users_[domain] != 0) return Error::busy;
+  domain_users_[domain].reset();
+  return Error::none;
+}
+
+namespace {
+// IBA 11.2.8.2: who may be written to from afar must be writable at home.
+bool rights_agree(nic::Rights r) {
+  const bool remote_writes = any(r & (nic::Rights::remote_write | nic::Rights::remote_atomic));
+  return !remote_writes || includes(r, nic::Rights::local_write);
+}
+}  // namespace
+
+Result<wire::Key> Device::register_region(Domain domain, const RegionOptions& o) {
+  if (!has_domain(domain) || o.memory == nullptr || o.length == 0 || !rights_agree(o.rights)) {
+    return fail(Error::invalid_argument);
+  }
+  const std::uint64_t base = includes(o.rights, nic::Rights::zero_based) ? 0 : o.address;
+  if (base + (o.length - 1) < base) return fail(Error::invalid_argument);  // wraps past the top of the space
+  nic::Region* r = card_.memory.add_region(domain, o.memory, base, o.length, o.rights, random_.next());
+  if (r == nullptr) return fail(Error::table_full);
+  ++*domain_users_[domain];
+  return r->key;
+}
+
+Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, const RegionOptions* translation,
+                                std::optional<nic::Rights> rights) {
+  nic::Region* r = card_.memory.find(key);
+  if (r == nullptr || r->kind != nic::RegionKind::region) return Error::invalid_argument;
+  if (r->windows != 0) return Error::busy;
+  if (domain && !has_domain(*domain)) return Error::invalid_argument;
+  if (rights && !rights_agree(*rights)) return Error::invalid_argument;
+  if (translation != nullptr) {
+    const std::uint64_t base = translation->address;
+    if (translation->memory == nullptr || translation->length == 0) return Error::invalid_argument;
+    if (base + (translation->length - 1) < base) return Error::invalid_argument;
+    r->host = translation->memory;
+    r->length = translation->length;
+    r->base = includes(rights.value_or(r->rights), nic::Rights::zero_based) ? 0 : base;
+  }
+  if (domain) {
+    --*domain_users_[r->domain];
+    ++*domain_users_[*domain];
+    r->domain = *domain;
+  }
+  if (rights) r->rights = *rights;
+  return Error::none;
+}
+
+Error Device::deregister_region(wire::Key key) {
+  nic::Region* r = card_.memory.find(key);
+  if (r == nullptr || r->kind != nic::RegionKind::region) return Error::invalid_argument;
+  if (r->windows != 0) return Error::busy;
+  --*domain_users_[r->domain];
+  card_.memory.remove(*r);
+  return Error::none;
+}
+
+Result<wire::Key> Device::create_window(Domain domain, int type) {
+  if (!has_domain(domain) || (type != 1 && type != 2)) return fail(Error::invalid_argument);
+  const auto kind = type == 1 ? nic::RegionKind::window_1 : nic::RegionKind::window_2;
+  nic::Region* r = card_.memory.add_window(domain, kind, random_.next());
+  if (r == nullptr) return fail(Error::table_full);
+  ++*domain_users_[domain];
+  return r->key;
+}
+
+Error Device::destroy_window(wire::Key key) {
+  nic::Region* r = card_.memory.find(key);
+  if (r == nullptr || r->kind == nic::RegionKind::region) return Error::invalid_argument;
+  --*domain_users_[r->domain];
+  card_.memory.remove(*r);
+  return Error::none;
+}
+
+// ---- queues -------------------------------------------------------------------------------------------------
+
+Result<CompletionQueue*> Device::create_cq(std::uint32_t entries, std::uint32_t channel) {
+  if (entries == 0) return fail(Error::invalid_argument);
+  if (entries > config_.max_cq_entries) return fail(Error::limit_exceeded);
+  if (channel != nic::kNone && (channel >= channels_.size() || !channels_[channel].live)) {
+    return fail(Error::invalid_argument);
+  }
+  if (cq_slots_.empty()) return fail(Error::table_full);
+  const std::uint32_t number = cq_slots_.take(random_.next());
+  cqs_[number] = std::make_unique<CompletionQueue>(card_, number, entries);
+  cqs_[number]->channel = channel;
+  if (channel != nic::kNone) ++channels_[channel].users;
+  return cqs_[number].get();
+}
+
+Error Device::destroy(CompletionQueue* cq) {
+  if (cq->users != 0) return Error::busy;
+  if (cq->channel != nic::kNone) {
+    while (cq->event_waiting) (void)next_completion_event(cq->channel);  // nobody will fetch it
+    --channels_[cq->channel].users;
+  }
+  const std::uint32_t number = cq->number();
+  cqs_[number].reset();
+  cq_slots_.give_back(number);
+  return Error::none;
+}
+
+Result<SharedReceiveQueue*> Device::create_srq(Domain domain, std::uint32_t entries, std::uint32_t max_sges) {
+  if (!has_domain(domain) || entries == 0 || max_sges == 0) return fail(Error::invalid_argument);
+  if (entries > config_.max_queue_entries || max_sges > config_.max_sges) return fail(Error::limit_exceeded);
+  if (srq_slots_.empty()) return fail(Error::table_full);
+  const std::uint32_t number = srq_slots_.take(random_.next());
+  srqs_[number] = std::make_unique<SharedReceiveQueue>(card_, number, domain, entries, max_sges);
+  ++*domain_users_[domain];
+  return srqs_[number].get();
+}
+
+Error Device::destroy(SharedReceiveQueue* srq) {
+  if (srq->users != 0) return Error::busy;
+  const std::uint32_t number = srq->number();
+  --*domain_users_[srq->domain()];
+  srqs_[number].reset();
+  srq_slots_.give_back(number);
+  return Error::none;
+}
+
+Error Device::judge_qp(Domain domain, const QpOptions& o) const {
+  const QpLimits& l = o.limits;
+  if (!has_domain(domain) || o.send_cq == nullptr || o.receive_cq == nullptr) return Error::invalid_argument;
+  if (o.service != wire::Service::rc && o.service != wire::Service::uc && o.service != wire::Service::ud) {
+    return Error::not_supported;
+  }
+  if (o.srq != nullptr && o.srq->domain() != domain) return Error::wrong_domain;
+  if (o.srq != nullptr && o.service == wire::Service::uc) return Error::not_supported;
+  if (l.send_entries > config_.max_queue_entries || l.receive_entries > config_.max_queue_entries) {
+    return Error::limit_exceeded;
+  }
+  if (l.send_sges > config_.max_sges || l.receive_sges > config_.max_sges) return Error::limit_exceeded;
+  return l.inline_bytes > config_.max_inline ? Error::limit_exceeded : Error::none;
+}
+
+// The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give.
+wire::Qpn Device::choose_qpn(std::uint32_t slot) {
+  const std::uint32_t mask = card_.contexts.size() - 1;
+  for (;;) {
+    const wire::Qpn qpn((static_cast<std::uint32_t>(random_.next()) & ~mask) | slot);
+    if (qpn.raw() > 1 && qpn != wire::kMulticastQpn) return qpn;
+  }
+}
+
+Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& options) {
+  if (const Error e = judge_qp(domain, options); e != Error::none) return fail(e);
+  if (qp_slots_.empty()) return fail(Error::table_full);
+  const std::uint32_t slot = qp_slots_.take(random_.next());
+  qps_[slot] = std::make_unique<QueuePair>(*this, slot, choose_qpn(slot), domain, options);
+  ++options.send_cq->users;
+  ++options.receive_cq->users;
+  if (options.srq != nullptr) ++options.srq->users;
+  ++*domain_users_[domain];
+  return qps_[slot].get();
+}
+
+Error Device::destroy(QueuePair* qp) {
+  const QpOptions options = qp->options();
+  const std::uint32_t slot = qp->slot();
+  --*domain_users_[qp->domain()];
+  doorbells_.remove(slot);
+  qps_[slot].reset();
+  qp_slots_.give_back(slot);
+  --options.send_cq->users;
+  --options.receive_cq->users;
+  if (options.srq != nullptr) --options.srq->users;
+  return Error::none;
+}
+
+QueuePair* Device::find_qp(wire::Qpn qpn) {
+  QueuePair* qp = qps_[card_.contexts.slot_of(qpn)].get();
+  return qp != nullptr && qp->qpn() == qpn ? qp : nullptr;
+}
+
+// ---- events and doorbells --------------------------------------------------------------------------------------
+
+Result<std::uint32_t> Device::create_channel() {
+  for (std::uint32_t i = 0; i < channels_.size(); ++i) {
+    if (!channels_[i].live) {
+      channels_[i] = Channel{.live = true};
+      return i;
+    }
+  }
+  channels_.push_back(Channel{.live = true});
+  return static_cast<std::uint32_t>(channels_.size() - 1);
+}
+
+Error Device::destroy_channel(std::uint32_t channel) {
+  if (channel >= channels_.size() || !channels_[channel].live) return Error::invalid_argument;
+  if (channels_[channel].users != 0) return Error::busy;
+  channels_[channel].live = false;
+  return Error::none;
+}
+
+CompletionQueue* Device::next_completion_event(std::uint32_t channel) {
+  Channel& ch = channels_[channel];
+  CompletionQueue* cq = ch.first;
+  if (cq == nullptr) return nullptr;
+  ch.first = cq->next_event;
+  if (ch.first == nullptr) ch.last = nullptr;
+  cq->next_event = nullptr;
+  cq->event_waiting = false;
+  return cq;
+}
+
+std::optional<nic::Event> Device::next_async_event() {
+  if (async_events_.empty()) return std::nullopt;
+  const nic::Event e = async_events_.front();
+  async_events_.pop_front();
+  return e;
+}
+
+void Device::on_event(const nic::Event& event) {
+  if (event.kind != nic::EventKind::completion) {
+    async_events_.push_back(event);
+    return;
+  }
+  CompletionQueue* cq = cqs_[event.number].get();
+  if (cq == nullptr || cq->channel == nic::kNone || cq->event_waiting) return;
+  Channel& ch = channels_[cq->channel];
+  cq->event_waiting = true;
+  (ch.last != nullptr ? ch.last->next_event : ch.first) = cq;
+  ch.last = cq;
+}
+
+void Device::ring(QueuePair& qp) {
+  if (qp.rung) return;
+  qp.rung = true;
+  doorbells_.push(qp.slot());
+}
+
+}  // namespace weft::host

@@ -1,0 +1,120 @@
+// The card as programs hold it: protection domains, regions, windows, queues, events. Control calls change the
+// card's tables; posting writes to rings in host memory and rings a doorbell, which the world carries to the card.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "host/error.h"
+#include "host/queue_pair.h"
+#include "host/queues.h"
+#include "nic/card_state.h"
+#include "nic/world.h"
+
+namespace weft::host {
+
+// Where unpredictable numbers come from: the system in the real world, the seed in the simulated one.
+class RandomSource {
+ public:
+  virtual ~RandomSource() = default;
+  virtual std::uint64_t next() = 0;
+};
+
+struct DeviceConfig {
+  nic::CardConfig card{};
+  std::vector<wire::Address> gids;
+  std::uint16_t mtu = 4096;                 // largest RoCE payload of the port
+  std::uint32_t max_queue_entries = 32768, max_cq_entries = 1U << 22, max_sges = nic::kMaxSges, max_inline = 1024;
+  std::uint8_t max_reads = 128;             // READs and atomics under way, each direction
+};
+
+using Domain = std::uint32_t;
+
+struct RegionOptions {
+  std::byte* memory = nullptr;
+  std::uint64_t length = 0;
+  std::uint64_t address = 0;                // what peers and work requests call the first byte
+  nic::Rights rights = nic::Rights::none;
+};
+
+class Device {
+ public:
+  Device(const DeviceConfig& config, RandomSource& random);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] const DeviceConfig& config() const { return config_; }
+  [[nodiscard]] nic::CardState& card() { return card_; }
+  [[nodiscard]] const nic::CardState& card() const { return card_; }
+  [[nodiscard]] wire::Psn random_psn() { return wire::Psn(static_cast<std::uint32_t>(random_.next())); }
+
+  [[nodiscard]] Result<Domain> create_domain();
+  Error destroy_domain(Domain domain);
+
+  // Key of the new region: local and remote key are one.
+  [[nodiscard]] Result<wire::Key> register_region(Domain domain, const RegionOptions& options);
+  Error reregister_region(wire::Key key, std::optional<Domain> domain, const RegionOptions* translation,
+                          std::optional<nic::Rights> rights);
+  Error deregister_region(wire::Key key);
+  [[nodiscard]] Result<wire::Key> create_window(Domain domain, int type);
+  Error destroy_window(wire::Key key);
+
+  [[nodiscard]] Result<CompletionQueue*> create_cq(std::uint32_t entries, std::uint32_t channel = nic::kNone);
+  Error destroy(CompletionQueue* cq);
+  [[nodiscard]] Result<SharedReceiveQueue*> create_srq(Domain domain, std::uint32_t entries, std::uint32_t max_sges);
+  Error destroy(SharedReceiveQueue* srq);
+  [[nodiscard]] Result<QueuePair*> create_qp(Domain domain, const QpOptions& options);
+  Error destroy(QueuePair* qp);
+  [[nodiscard]] QueuePair* find_qp(wire::Qpn qpn);
+
+  // -- events, as values --
+  [[nodiscard]] Result<std::uint32_t> create_channel();
+  Error destroy_channel(std::uint32_t channel);
+  // The next completion queue of this channel that has something to say.
+  [[nodiscard]] CompletionQueue* next_completion_event(std::uint32_t channel);
+  [[nodiscard]] std::optional<nic::Event> next_async_event();
+  void on_event(const nic::Event& event);  // the world's part
+
+  // -- doorbells --
+  void ring(QueuePair& qp);
+  [[nodiscard]] bool doorbells_waiting() const { return !doorbells_.empty(); }
+  // The world's part: hands each rung queue pair's slot to the card.
+  template <class Deliver>
+  void take_doorbells(Deliver&& deliver) {
+    while (!doorbells_.empty()) {
+      const std::uint32_t slot = doorbells_.pop();
+      qps_[slot]->rung = false;
+      deliver(slot);
+    }
+  }
+
+ private:
+  friend class QueuePair;
+  struct Channel {
+    CompletionQueue* first = nullptr;  // queues with an event to fetch, each at most once, linked by next_event
+    CompletionQueue* last = nullptr;
+    std::uint32_t users = 0;
+    bool live = false;
+  };
+  [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
+  [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
+  [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);
+
+  DeviceConfig config_;
+  RandomSource& random_;
+  nic::CardState card_;
+  std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
+  nic::Slots qp_slots_, cq_slots_, srq_slots_;
+  std::vector<std::unique_ptr<QueuePair>> qps_;
+  std::vector<std::unique_ptr<CompletionQueue>> cqs_;
+  std::vector<std::unique_ptr<SharedReceiveQueue>> srqs_;
+  std::vector<Channel> channels_;
+  std::deque<nic::Event> async_events_;
+  nic::SlotQueue doorbells_;
+};
+
+}  // namespace weft::host

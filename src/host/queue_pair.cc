@@ -1,0 +1,274 @@
+#include "host/queue_pair.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "host/device.h"
+
+namespace weft::host {
+namespace {
+
+using nic::QpState;
+using nic::WorkKind;
+
+// Which UDP source port spreads this connection over equal paths: from both queue pair numbers, as drivers do.
+std::uint16_t source_port_of(wire::Qpn a, wire::Qpn b) {
+  std::uint64_t v = std::uint64_t{a.raw()} * b.raw();
+  v ^= v >> 20;
+  v ^= v >> 40;
+  const auto label = static_cast<std::uint32_t>(v & 0xF'FFFF);
+  return static_cast<std::uint16_t>(((label & 0x3FFF) ^ ((label & 0xF'C000) >> 14)) | 0xC000);
+}
+
+}  // namespace
+
+QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options)
+    : device_(device), slot_(slot), qpn_(qpn), domain_(domain), options_(options),
+      context_(device.card_.contexts.make(slot)) {
+  const QpLimits& l = options_.limits;
+  const std::size_t send_stride = nic::entry_stride<nic::Work>(l.send_sges, l.inline_bytes);
+  const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
+  options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
+  options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
+  sq_ = std::make_unique<std::byte[]>(send_stride * options_.limits.send_entries + 64);
+  if (options_.srq == nullptr) rq_ = std::make_unique<std::byte[]>(receive_stride * options_.limits.receive_entries);
+  context_.sq_stride = static_cast<std::uint16_t>(send_stride);
+  context_.rq_stride = static_cast<std::uint16_t>(receive_stride);
+  context_.qpn = qpn;
+  reset();
+}
+
+QueuePair::~QueuePair() {
+  release_held_receive();
+  options_.send_cq->purge(qpn_);
+  options_.receive_cq->purge(qpn_);
+  device_.card_.timers.remove(slot_);
+  device_.card_.ready.remove(slot_);
+  device_.card_.owing.remove(slot_);
+  device_.card_.contexts.erase(slot_);
+}
+
+// Everything but what was fixed when the queue pair was made is as new; its number stays.
+void QueuePair::reset() {
+  const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
+  device_.card_.timers.remove(slot_);
+  device_.card_.ready.remove(slot_);
+  device_.card_.owing.remove(slot_);
+  nic::Context& c = device_.card_.contexts.make(slot_);
+  c.timer_place = nic::kNone;
+  c.qpn = qpn_;
+  c.service = options_.service;
+  c.domain = domain_;
+  c.send_cq = options_.send_cq->number();
+  c.receive_cq = options_.receive_cq->number();
+  c.shared_rq = options_.srq != nullptr ? options_.srq->number() : nic::kNone;
+  c.signal_all = options_.signal_all;
+  c.window = options_.service == wire::Service::rc ? device_.card_.config.window_packets : 1U << 24;
+  void* aligned = sq_.get();
+  std::size_t room = std::size_t{send_stride} * options_.limits.send_entries + 64;
+  c.sq = static_cast<std::byte*>(std::align(64, room - 64, aligned, room));  // one-element work is one cache line
+  c.sq_stride = send_stride;
+  c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries));
+  c.rq = rq_.get();
+  c.rq_stride = receive_stride;
+  c.rq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.receive_entries));
+}
+
+void QueuePair::release_held_receive() {
+  if (options_.srq == nullptr || context_.receive_entry == nic::kNone) return;
+  nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
+  srq.free[srq.free_count++] = context_.receive_entry;
+  context_.receive_entry = nic::kNone;
+}
+
+// ---- state ----------------------------------------------------------------------------------------------
+
+Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
+  const DeviceConfig& d = device_.config_;
+  if ((mask & ~QpMask::all) != 0) return Error::invalid_argument;
+  if ((mask & (QpMask::alternate_path | QpMask::migration | QpMask::capabilities)) != 0) return Error::not_supported;
+  if ((mask & QpMask::port) != 0 && a.port != 1) return Error::invalid_argument;
+  if ((mask & QpMask::pkey_index) != 0 && a.pkey_index != 0) return Error::invalid_argument;
+  if ((mask & QpMask::path) != 0 && a.gid_index >= device_.card_.port.gid_count) return Error::invalid_argument;
+  if ((mask & QpMask::mtu) != 0) {
+    if (!std::has_single_bit(a.mtu) || a.mtu < 256 || a.mtu > 4096) return Error::invalid_argument;
+    if (a.mtu > d.mtu) return Error::limit_exceeded;
+  }
+  if ((mask & QpMask::max_reads) != 0 && a.max_reads > d.max_reads) return Error::limit_exceeded;
+  if ((mask & QpMask::max_peer_reads) != 0 && a.max_peer_reads > d.max_reads) return Error::limit_exceeded;
+  const bool counts_fit = a.retry_count <= 7 && a.rnr_retry <= 7 && a.ack_timeout <= 31 && a.min_rnr_timer <= 31;
+  const std::uint32_t counted = QpMask::retry_count | QpMask::rnr_retry | QpMask::ack_timeout | QpMask::min_rnr_timer;
+  if ((mask & counted) != 0 && !counts_fit) return Error::invalid_argument;
+  return Error::none;
+}
+
+Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
+  const QpState from = context_.state;
+  if ((mask & QpMask::current_state) != 0 && a.current_state != from) return Error::bad_state;
+  const QpState to = (mask & QpMask::state) != 0 ? a.state : from;
+  if (const Error e = judge_transition(options_.service, from, to, mask); e != Error::none) return e;
+  if (const Error e = judge_values(a, mask); e != Error::none) return e;
+  if (to == QpState::reset) {
+    release_held_receive();
+    reset();
+    options_.send_cq->purge(qpn_);
+    options_.receive_cq->purge(qpn_);
+    return Error::none;
+  }
+  apply(a, mask);
+  enter(to, a, mask);
+  return Error::none;
+}
+
+void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
+  nic::Context& c = context_;
+  const auto given = [mask](std::uint32_t bit) { return (mask & bit) != 0; };
+  if (given(QpMask::rights)) c.rights = a.rights & nic::kRemoteRights;
+  if (given(QpMask::qkey)) c.qkey = a.qkey;
+  if (given(QpMask::peer_qpn)) c.peer_qpn = a.peer_qpn;
+  if (given(QpMask::mtu)) c.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(a.mtu));
+  if (given(QpMask::path)) {
+    c.peer = a.peer;
+    c.gid_index = a.gid_index;
+    c.traffic_class = a.traffic_class;
+    c.hop_limit = a.hop_limit;
+    c.udp_source_port = a.udp_source_port != 0 ? a.udp_source_port : source_port_of(qpn_, c.peer_qpn);
+  }
+  if (given(QpMask::receive_psn)) c.expected_psn = a.receive_psn;
+  if (given(QpMask::send_psn)) c.next_psn = c.sent_psn = c.done_psn = c.unacked_psn = a.send_psn;
+  if (given(QpMask::ack_timeout)) c.ack_timeout = a.ack_timeout;
+  if (given(QpMask::retry_count)) c.retry_count = c.retries_left = a.retry_count;
+  if (given(QpMask::rnr_retry)) c.rnr_retry = c.rnr_retries_left = a.rnr_retry;
+  if (given(QpMask::min_rnr_timer)) c.min_rnr_timer = a.min_rnr_timer;
+  if (given(QpMask::max_reads)) c.max_reads = a.max_reads;
+  if (given(QpMask::max_peer_reads)) {
+    saved_.assign(a.max_peer_reads, nic::SavedResponse{});
+    c.saved = saved_.data();
+    c.saved_size = a.max_peer_reads;
+    c.saved_next = c.saved_pending = 0;
+  }
+}
+
+void QueuePair::enter(QpState to, const QpAttributes& a, std::uint32_t mask) {
+  context_.state = to;
+  if (to == QpState::sqd && (mask & QpMask::state) != 0) {
+    context_.drained = false;
+    context_.drain_notify = (mask & QpMask::drain_notify) != 0 && a.drain_notify;
+  }
+  device_.ring(*this);  // whatever the new state lets it do, or must flush
+}
+
+QpAttributes QueuePair::query() const {
+  const nic::Context& c = context_;
+  QpAttributes a;
+  a.state = a.current_state = c.state;
+  a.rights = c.rights;
+  a.peer = c.peer;
+  a.gid_index = c.gid_index;
+  a.traffic_class = c.traffic_class;
+  a.hop_limit = c.hop_limit;
+  a.udp_source_port = c.udp_source_port;
+  a.mtu = static_cast<std::uint16_t>(1U << c.mtu_shift);
+  a.peer_qpn = c.peer_qpn;
+  a.receive_psn = c.expected_psn;
+  a.send_psn = c.next_psn;
+  a.qkey = c.qkey;
+  a.ack_timeout = c.ack_timeout;
+  a.retry_count = c.retry_count;
+  a.rnr_retry = c.rnr_retry;
+  a.min_rnr_timer = c.min_rnr_timer;
+  a.max_reads = c.max_reads;
+  a.max_peer_reads = c.saved_size;
+  a.drain_notify = c.drain_notify;
+  a.draining = c.state == QpState::sqd && !c.drained;
+  return a;
+}
+
+// ---- work -------------------------------------------------------------------------------------------------
+
+Error QueuePair::judge_work(const WorkRequest& r, std::uint64_t& length) const {
+  const QpLimits& l = options_.limits;
+  if (r.sges.size() > l.send_sges) return Error::invalid_argument;
+  length = 0;
+  if (r.is_inline) {
+    for (const nic::Fragment& f : r.inline_data) length += f.bytes;
+    if (length > l.inline_bytes) return Error::invalid_argument;
+    if (nic::reads_back(r.kind) || nic::is_local(r.kind)) return Error::invalid_argument;
+  } else {
+    for (const nic::Sge& s : r.sges) length += s.length;
+  }
+  if (length > 1ULL << 31) return Error::invalid_argument;
+  switch (options_.service) {
+    case wire::Service::ud:
+      if (r.kind != WorkKind::send && r.kind != WorkKind::send_immediate) return Error::invalid_argument;
+      return r.to.gid_index < device_.card_.port.gid_count ? Error::none : Error::invalid_argument;
+    case wire::Service::uc:
+      if (nic::reads_back(r.kind) || r.kind == WorkKind::send_invalidate) return Error::invalid_argument;
+      break;
+    default: break;
+  }
+  if (nic::is_atomic(r.kind) && length != 8) return Error::invalid_argument;
+  return Error::none;
+}
+
+Error QueuePair::post_send(const WorkRequest& r) {
+  nic::Context& c = context_;
+  if (c.state == QpState::reset || c.state == QpState::init || c.state == QpState::rtr) return Error::bad_state;
+  std::uint64_t length = 0;
+  if (const Error e = judge_work(r, length); e != Error::none) return e;
+  if (c.sq_posted - c.sq_done == options_.limits.send_entries) return Error::queue_full;
+
+  std::byte* entry = c.sq + std::size_t{c.sq_posted & (options_.limits.send_entries - 1)} * c.sq_stride;
+  nic::Work w;
+  w.id = r.id;
+  w.kind = r.kind;
+  w.flags = static_cast<std::uint8_t>((r.signaled ? nic::WorkFlags::signaled : 0) |
+                                      (r.solicited ? nic::WorkFlags::solicited : 0) |
+                                      (r.fence ? nic::WorkFlags::fence : 0) |
+                                      (r.is_inline ? nic::WorkFlags::inline_data : 0));
+  w.sges = r.is_inline ? 0 : static_cast<std::uint8_t>(r.sges.size());
+  w.length = static_cast<std::uint32_t>(length);
+  w.hop_limit = r.hop_limit;
+  const bool invalidates = r.kind == WorkKind::send_invalidate || r.kind == WorkKind::local_invalidate;
+  w.immediate = invalidates ? r.invalidate.raw() : r.immediate;
+  if (options_.service == wire::Service::ud) {
+    w.key = r.remote_qpn.raw();
+    w.datagram = {r.to, r.remote_qkey.raw()};
+  } else if (r.kind == WorkKind::bind_window) {
+    w.key = r.binding.window.raw();
+    w.immediate = r.binding.new_key.raw();
+    w.bind = {r.binding.address, r.binding.length, r.binding.region.raw(),
+              static_cast<std::uint16_t>(r.binding.rights), 0};
+  } else {
+    w.key = r.remote_key.raw();
+    w.remote = {r.remote_address, r.compare_add, r.swap};
+  }
+  std::memcpy(entry, &w, sizeof w);
+  std::byte* tail = entry + sizeof w;
+  if (r.is_inline) {
+    for (const nic::Fragment& f : r.inline_data) {
+      std::memcpy(tail, f.data, f.bytes);
+      tail += f.bytes;
+    }
+  } else if (!r.sges.empty()) {
+    std::memcpy(tail, r.sges.data(), r.sges.size_bytes());
+  }
+  ++c.sq_posted;
+  device_.ring(*this);
+  return Error::none;
+}
+
+Error QueuePair::post_receive(const ReceiveRequest& r) {
+  nic::Context& c = context_;
+  if (options_.srq != nullptr) return Error::invalid_argument;
+  if (c.state == QpState::reset) return Error::bad_state;
+  if (c.rq_posted - c.rq_done == options_.limits.receive_entries) return Error::queue_full;
+  std::byte* entry = c.rq + std::size_t{c.rq_posted & (options_.limits.receive_entries - 1)} * c.rq_stride;
+  if (const Error e = write_receive(entry, r, options_.limits.receive_sges); e != Error::none) return e;
+  ++c.rq_posted;
+  if (c.state == QpState::error) device_.ring(*this);
+  return Error::none;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,84 @@
+// The host's side of completion queues and shared receive queues: their memory, and taking from them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/error.h"
+#include "host/work_request.h"
+#include "nic/card_state.h"
+#include "nic/formats.h"
+#include "nic/queues.h"
+
+namespace weft::host {
+
+class CompletionQueue {
+ public:
+  CompletionQueue(nic::CardState& card, std::uint32_t number, std::uint32_t entries);
+  ~CompletionQueue();
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] std::uint32_t capacity() const { return ring_.size(); }
+  [[nodiscard]] std::uint32_t waiting() const { return ring_.visible - ring_.consumed; }
+  [[nodiscard]] bool overflowed() const { return ring_.overflowed; }
+
+  // Takes completions that have become visible; how many.
+  std::uint32_t poll(std::span<nic::Completion> out);
+  // One event when the next completion (or the next solicited or failed one) becomes visible.
+  void request_notify(bool solicited_only);
+  // An event only after `count` completions or `period` after the first of them.
+  Error moderate(std::uint16_t count, Time period);
+  Error resize(std::uint32_t entries);
+
+  // Drops what is waiting from a queue pair that is no more.
+  void purge(wire::Qpn qpn);
+
+  std::uint32_t users = 0;           // queue pairs that complete here
+  bool event_waiting = false;        // stands in its channel's list
+  CompletionQueue* next_event = nullptr;
+  std::uint32_t channel = nic::kNone;
+
+ private:
+  void free_shared_entry(const nic::Completion& done);
+
+  nic::CardState& card_;
+  std::uint32_t number_;
+  nic::CompletionRing& ring_;
+  std::vector<nic::Completion> memory_;
+};
+
+class SharedReceiveQueue {
+ public:
+  SharedReceiveQueue(nic::CardState& card, std::uint32_t number, std::uint32_t domain, std::uint32_t entries,
+                     std::uint32_t max_sges);
+  ~SharedReceiveQueue();
+  SharedReceiveQueue(const SharedReceiveQueue&) = delete;
+  SharedReceiveQueue& operator=(const SharedReceiveQueue&) = delete;
+
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] std::uint32_t domain() const { return ring_.domain; }
+  [[nodiscard]] std::uint32_t capacity() const { return 1U << ring_.shift; }
+  [[nodiscard]] std::uint32_t max_sges() const { return max_sges_; }
+  [[nodiscard]] std::uint32_t limit() const { return ring_.limit; }
+  [[nodiscard]] Error post(const ReceiveRequest& request);
+  Error set_limit(std::uint32_t limit);
+
+  std::uint32_t users = 0;
+
+ private:
+  nic::CardState& card_;
+  std::uint32_t number_;
+  nic::SharedReceiveRing& ring_;
+  std::uint32_t max_sges_;
+  std::unique_ptr<std::byte[]> entries_;
+  std::vector<std::uint32_t> order_, free_;
+};
+
+// Writes a receive request into its entry of a ring; invalid_argument for too many elements.
+[[nodiscard]] Error write_receive(std::byte* entry, const ReceiveRequest& request, std::uint32_t max_sges);
+
+}  // namespace weft::host

@@ -1,0 +1,157 @@
+// How work ends: completions of send work in order, receives, and what remains when a queue pair breaks.
+#pragma once
+
+#include "nic/core.h"
+#include "nic/scatter_gather.h"
+
+namespace weft::nic {
+
+constexpr CompletionKind completion_kind(WorkKind k) {
+  constexpr CompletionKind kinds[] = {
+      CompletionKind::send, CompletionKind::send, CompletionKind::send, CompletionKind::write, CompletionKind::write,
+      CompletionKind::read, CompletionKind::compare_swap, CompletionKind::fetch_add,
+      CompletionKind::local_invalidate, CompletionKind::bind_window};
+  return kinds[static_cast<std::size_t>(k)];
+}
+
+template <World W>
+class Endings {
+ public:
+  explicit Endings(Core<W>& core) : core_(core) {}
+
+  // The oldest work is done. Unsignalled work says so only when it failed.
+  void finish_work(Context& c, Status status, Refusal reason = Refusal::none) {
+    const Work& w = work_at(c, c.sq_done);
+    const bool silent = status == Status::success && !c.signal_all && (w.flags & WorkFlags::signaled) == 0;
+    if (!silent) {
+      Completion done;
+      done.id = w.id;
+      done.status = status;
+      done.kind = completion_kind(w.kind);
+      done.reason = reason;
+      done.bytes = w.length;
+      done.qpn = c.qpn;
+      if (status != Status::success) core_.count(Counter::req_cqe_error);
+      report(c, c.send_cq, done);
+    }
+    ++c.sq_done;
+  }
+
+  // The oldest work cannot be done: it completes with its status, and the rest is flushed. A datagram or
+  // unreliable queue pair only stops sending (SQE); a reliable one breaks.
+  void fail_work(Context& c, Status status, Refusal reason) {
+    core_.refuse(reason);
+    if (c.broken_by == Refusal::none) c.broken_by = reason;
+    finish_work(c, status, reason);
+    if (c.service == wire::Service::rc) {
+      break_off(c);
+    } else if (c.state != QpState::error) {
+      c.state = QpState::sqe;
+      flush_sends(c);
+    }
+  }
+
+  struct ReceiveEnd {
+    Status status = Status::success;
+    Refusal reason = Refusal::none;
+    CompletionKind kind = CompletionKind::receive;
+    std::uint32_t bytes = 0;
+    const wire::Headers* headers = nullptr;  // of the last packet: immediate, invalidated key, solicited, source
+    bool grh = false;
+    std::uint8_t traffic_class = 0;
+  };
+
+  // The receive entry that the message under way has taken is done.
+  void finish_receive(Context& c, const ReceiveEnd& end) {
+    const Receive& r = receive_at(c, c.receive_entry);
+    Completion done;
+    done.id = r.id;
+    done.status = end.status;
+    done.kind = end.kind;
+    done.reason = end.reason;
+    done.bytes = end.bytes;
+    done.qpn = c.qpn;
+    done.has_grh = end.grh;
+    done.traffic_class = end.traffic_class;
+    if (c.shared_rq != kNone) done.shared_entry = c.receive_entry;
+    if (end.headers != nullptr) describe(*end.headers, done);
+    if (end.status != Status::success) core_.count(Counter::resp_cqe_error);
+    if (c.shared_rq == kNone) ++c.rq_done;
+    c.receive_entry = kNone;
+    report(c, c.receive_cq, done);
+  }
+
+  // The receive entry for a new message; false when nothing is posted.
+  [[nodiscard]] bool take_receive(Context& c) {
+    if (c.receive_entry != kNone) return true;  // an unreliable message that was cut off left it
+    if (c.shared_rq == kNone) {
+      if (c.rq_done == c.rq_posted) return false;
+      c.receive_entry = c.rq_done;
+    } else {
+      SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
+      core_.world.touch(OnChip::shared_receive_queue, c.shared_rq);
+      if (srq.available() == 0) return false;
+      c.receive_entry = srq.take();
+      if (srq.available() < srq.limit) {
+        srq.limit = 0;
+        core_.world.notify({EventKind::srq_limit_reached, c.shared_rq});
+      }
+    }
+    const Receive& r = receive_at(c, c.receive_entry);
+    core_.world.read(BusRead::receive, reinterpret_cast<const std::byte*>(&r), sizeof(Receive) + r.sges * sizeof(Sge));
+    return true;
+  }
+  [[nodiscard]] const Receive& receive_at(const Context& c, std::uint32_t entry) const {
+    if (c.shared_rq == kNone) return *reinterpret_cast<const Receive*>(ring_entry(c.rq, entry, c.rq_shift, c.rq_stride));
+    const SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
+    return *reinterpret_cast<const Receive*>(srq.entries + std::size_t{entry} * srq.stride);
+  }
+
+  // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed.
+  void break_off(Context& c) {
+    c.state = QpState::error;
+    core_.state.timers.disarm(core_.slot(c));
+    c.rnr_wait = c.owes_ack = c.responder_stopped = c.sq_stalled = false;
+    c.inbound = Inbound::none;
+    c.saved_pending = 0;
+    flush(c);
+  }
+  void flush(Context& c) {
+    flush_sends(c);
+    while (c.receive_entry != kNone || (c.shared_rq == kNone && c.rq_done != c.rq_posted)) {
+      if (c.receive_entry == kNone) c.receive_entry = c.rq_done;
+      finish_receive(c, {.status = Status::flushed});
+    }
+    if (!c.flushed && c.shared_rq != kNone) core_.world.notify({EventKind::last_entry_reached, c.qpn.raw()});
+    c.flushed = true;
+  }
+  void flush_sends(Context& c) {
+    while (c.sq_done != c.sq_posted) finish_work(c, Status::flushed);
+    c.sq_next = c.sq_posted;
+    c.next_offset = 0;
+    c.done_psn = c.unacked_psn = c.next_psn;
+  }
+
+ private:
+  static void describe(const wire::Headers& h, Completion& done) {
+    const wire::OpcodeInfo& info = wire::info(h.bth.opcode);
+    done.has_immediate = info.immediate;
+    done.has_invalidated = info.ieth;
+    done.solicited = h.bth.solicited;
+    if (info.immediate) done.immediate = h.immediate.value;
+    if (info.ieth) done.immediate = h.invalidate.key.raw();
+    if (info.deth) done.source_qpn = h.deth.source;
+  }
+  void report(Context& c, std::uint32_t cq, Completion& done) {
+    if (core_.complete(cq, done) || c.state == QpState::error) return;
+    // IBA 11.6.3.1: a queue pair whose completions have nowhere to go cannot go on.
+    c.broken_by = Refusal::cq_overflow;
+    c.state = QpState::error;
+    core_.state.timers.disarm(core_.slot(c));
+    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+  }
+
+  Core<W>& core_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,154 @@
+// THE CARD. Its whole face is a handful of calls: a doorbell rang, packets arrived, time has passed, transmit. It
+// never waits: effects go to the world it is built for (nic/world.h).
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "nic/reveal.h"
+#include "nic/transport/answers.h"
+#include "nic/transport/datagram.h"
+#include "nic/transport/receiver.h"
+
+namespace weft::nic {
+
+template <World W>
+class Card {
+ public:
+  Card(CardState& state, W& world) : core_(state, world) {}
+
+  // The host has posted work to this queue pair, or changed its state.
+  void on_doorbell(Time now, std::uint32_t slot) {
+    core_.now = now;
+    Context& c = context(slot);
+    if (c.qpn.raw() == 0) return;  // destroyed before its doorbell was heard
+    if (c.state == QpState::error) return endings_.break_off(c);
+    if (c.state == QpState::sqe) return endings_.flush_sends(c);
+    if (c.service == wire::Service::ud || sender_.may_send(c)) core_.schedule(c);
+    sender_.note_drained(c);
+  }
+
+  void on_packet(Time now, const wire::Packet& p) {
+    core_.now = now;
+    receive(p);
+  }
+  // A batch: contexts are fetched ahead of their use.
+  void on_packets(Time now, std::span<const wire::Packet> packets) {
+    core_.now = now;
+    for (const wire::Packet& p : packets) prefetch(core_.state.contexts.slot_of(p.headers.bth.destination));
+    for (const wire::Packet& p : packets) receive(p);
+  }
+  // The port could not make a packet of what arrived.
+  void on_refused(Refusal why) { core_.refuse(why); }
+
+  void on_time(Time now) {
+    core_.now = now;
+    CardState& s = core_.state;
+    for (std::uint32_t slot = s.timers.pop_due(now); slot != kNone; slot = s.timers.pop_due(now)) {
+      recovery_.on_deadline(context(slot));
+    }
+    for (std::uint32_t cq = s.cq_timers.pop_due(now); cq != kNone; cq = s.cq_timers.pop_due(now)) {
+      raise_completion_event(s, core_.world, cq);
+    }
+  }
+  [[nodiscard]] Time next_deadline() const { return std::min(core_.state.timers.next(), core_.state.cq_timers.next()); }
+
+  [[nodiscard]] bool has_work() const { return !core_.state.ready.empty() || !core_.state.owing.empty(); }
+
+  // Sends what is owed, then gives up to `turns` queue pairs their turn.
+  void transmit(Time now, std::uint32_t turns) {
+    core_.now = now;
+    SlotQueue& owing = core_.state.owing;
+    for (std::uint32_t left = owing.size(); left > 0; --left) {
+      Context& c = context(owing.pop());
+      c.ack_queued = false;
+      replies_.acknowledge(c);
+    }
+    SlotQueue& ready = core_.state.ready;
+    for (; turns > 0 && !ready.empty(); --turns) {
+      if (const std::uint32_t ahead = ready.peek(kPrefetchDistance); ahead != kNone) prefetch(ahead);
+      turn(ready.pop());
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kPrefetchDistance = 4;
+
+  Context& context(std::uint32_t slot) {
+    core_.world.touch(OnChip::context, slot);
+    return core_.state.contexts[slot];
+  }
+  void prefetch(std::uint32_t slot) {
+    const auto* line = reinterpret_cast<const std::byte*>(&core_.state.contexts[slot]);
+    for (std::size_t i = 0; i < sizeof(Context); i += 64) __builtin_prefetch(line + i, 1);
+  }
+
+  void turn(std::uint32_t slot) {
+    Context& c = context(slot);
+    c.scheduled = false;
+    TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes};
+    if (c.service == wire::Service::ud) {
+      datagrams_.turn(c, budget);
+      if (c.sq_next != c.sq_posted && c.state == QpState::rts) core_.schedule(c);
+      return;
+    }
+    if (c.saved_pending > 0) replies_.turn(c, budget);
+    if (c.state == QpState::error) return;
+    sender_.turn(c, budget);
+    if (c.saved_pending > 0 || sender_.may_send(c)) core_.schedule(c);
+  }
+
+  void receive(const wire::Packet& p) {
+    core_.count(Counter::rcvd_pkts);
+    core_.count(Counter::rcvd_bytes, p.payload.size());
+    const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
+    const wire::Qpn qpn = p.headers.bth.destination;
+    Context* c = core_.state.contexts.find(qpn);
+    if (const Refusal r = judge(c, qpn, p, info); r != Refusal::none) [[unlikely]] return core_.refuse(r);
+    if (!c->established) [[unlikely]] {
+      c->established = true;
+      if (c->state == QpState::rtr) core_.world.notify({EventKind::communication_established, qpn.raw()});
+    }
+    if (info.service == wire::Service::rc) {
+      info.is_response() ? answers_.on_response(*c, p, info) : receiver_.on_reliable(*c, p, info);
+    } else if (info.service == wire::Service::uc) {
+      receiver_.on_unreliable(*c, p, info);
+    } else if (info.service == wire::Service::ud) {
+      datagrams_.on_packet(*c, p);
+    } else {
+      core_.refuse(Refusal::cnp_unexpected);  // no congestion control here to hear it
+    }
+  }
+
+  // Is this packet for a queue pair of ours, from its peer, in a state to hear it? IBA 9.6.1.
+  [[nodiscard]] Refusal judge(const Context* c, wire::Qpn qpn, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (c == nullptr) {
+      const bool reserved = qpn.raw() <= 1 || qpn == wire::kMulticastQpn;
+      return reserved ? Refusal::reserved_qpn : Refusal::no_such_qp;
+    }
+    core_.world.touch(OnChip::context, core_.slot(*c));
+    if (info.service != c->service && info.service != wire::Service::cnp) return Refusal::wrong_service;
+    const bool listens = c->state == QpState::rtr || c->state == QpState::rts || c->state == QpState::sqd ||
+                         c->state == QpState::sqe;
+    if (!listens || (info.is_response() && c->state == QpState::rtr)) return Refusal::qp_not_ready;
+    if (c->service == wire::Service::ud) {
+      if (!core_.state.port.has(p.flow.destination)) return Refusal::not_our_address;
+    } else {
+      if (p.flow.destination != core_.state.port.gids[c->gid_index]) return Refusal::not_our_address;
+      if (p.flow.source != c->peer) return Refusal::wrong_peer;
+    }
+    if (!wire::partitions_match(p.headers.bth.pkey, c->pkey)) return Refusal::bad_pkey;
+    return Refusal::none;
+  }
+
+  Core<W> core_;
+  Endings<W> endings_{core_};
+  GoBackN<W> recovery_{core_, endings_};
+  Sender<W> sender_{core_, endings_, recovery_};
+  Answers<W> answers_{core_, endings_, recovery_, sender_};
+  Replies<W> replies_{core_, endings_};
+  Receiver<W> receiver_{core_, endings_, replies_};
+  Datagrams<W> datagrams_{core_, endings_};
+};
+
+}  // namespace weft::nic

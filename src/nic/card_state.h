@@ -1,0 +1,78 @@
+// Everything the card holds, without the code that moves it: flat tables, made once.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "base/zeroed_table.h"
+#include "nic/context.h"
+#include "nic/counters.h"
+#include "nic/memory.h"
+#include "nic/queues.h"
+#include "nic/scheduler.h"
+#include "nic/timers.h"
+
+namespace weft::nic {
+
+struct CardConfig {
+  std::uint32_t max_qps = 1024, max_cqs = 256, max_srqs = 64;
+  std::uint32_t region_slot_bits = 12;
+  std::uint32_t window_packets = 256;   // most packets of a connection under way
+  std::uint32_t works_per_turn = 8;     // SRNIC's n
+  std::uint32_t burst_bytes = 16 * 1024;
+  std::uint32_t acknowledge_every = 64; // packets of one message between two requests for acknowledgement
+};
+
+struct Port {
+  static constexpr std::size_t kMaxGids = 8;
+  std::array<wire::Address, kMaxGids> gids{};
+  std::uint8_t gid_count = 0;
+  std::uint8_t mtu_shift = 12;
+
+  [[nodiscard]] bool has(const wire::Address& a) const {
+    for (std::uint8_t i = 0; i < gid_count; ++i) {
+      if (gids[i] == a) return true;
+    }
+    return false;
+  }
+};
+
+class ContextTable {
+ public:
+  explicit ContextTable(std::uint32_t size) : slots_(std::bit_ceil(size)) {}
+  [[nodiscard]] Context& operator[](std::uint32_t slot) { return slots_[slot]; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
+  [[nodiscard]] std::uint32_t slot_of(const Context& c) const { return slots_.slot_of(c); }
+  [[nodiscard]] std::uint32_t slot_of(wire::Qpn qpn) const { return qpn.raw() & (size() - 1); }
+  // The slot is in the number; what is left of it tells a new owner of the slot from an old one.
+  [[nodiscard]] Context* find(wire::Qpn qpn) {
+    Context& c = slots_[slot_of(qpn)];
+    return c.qpn == qpn && qpn.raw() != 0 ? &c : nullptr;
+  }
+  Context& make(std::uint32_t slot) { return slots_.make(slot); }
+  void erase(std::uint32_t slot) { slots_.erase(slot); }
+
+ private:
+  ZeroedTable<Context> slots_;
+};
+
+struct CardState {
+  explicit CardState(const CardConfig& c)
+      : config(c), contexts(c.max_qps), cqs(c.max_cqs), srqs(c.max_srqs), memory(c.region_slot_bits),
+        ready(contexts.size()), owing(contexts.size()), timers(contexts), cq_timers(cqs) {}
+
+  CardConfig config;
+  Port port;
+  ContextTable contexts;
+  ZeroedTable<CompletionRing> cqs;
+  ZeroedTable<SharedReceiveRing> srqs;
+  MemoryGate memory;
+  SlotQueue ready;                        // queue pairs with packets to send
+  SlotQueue owing;                        // queue pairs that owe an acknowledgement
+  TimerHeap<ContextTable> timers;
+  TimerHeap<ZeroedTable<CompletionRing>> cq_timers;
+  Counters counters;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,106 @@
+// All that the card keeps for a connection: one fixed slot in a flat table, and nothing else on the card
+// grows with connections but two words of scheduling and timing (scheduler.h, timers.h).
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "nic/formats.h"
+#include "nic/rights.h"
+#include "wire/opcode.h"
+#include "wire/types.h"
+
+namespace weft::nic {
+
+enum class QpState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
+
+// Which message the responder is in the middle of.
+enum class Inbound : std::uint8_t { none, send, write };
+
+inline constexpr std::uint32_t kNone = ~0U;
+
+struct alignas(64) Context {
+  // -- Who we are and whom we talk to: written by modify_qp, read with every packet.
+  wire::Qpn qpn{};                      // 0: the slot is free
+  QpState state = QpState::reset;
+  wire::Service service{};
+  std::uint8_t mtu_shift = 10;          // path MTU = 1 << mtu_shift, 256 ... 4096
+  std::uint8_t gid_index = 0;
+  wire::Address peer;
+  wire::Qpn peer_qpn{};
+  std::uint32_t domain = 0;
+  wire::Qkey qkey{};
+  wire::Pkey pkey = wire::kDefaultPkey;
+  std::uint16_t udp_source_port = 0xC000;
+  std::uint8_t traffic_class = 0, hop_limit = 64;
+  Rights rights{};                      // what the peer may do here
+  std::uint32_t send_cq = kNone, receive_cq = kNone, shared_rq = kNone;
+  std::uint32_t window = 0;             // most packets under way
+  std::uint32_t timer_place = kNone;    // where the timer heap keeps this slot
+
+  // -- The requester: which work is next, what is under way.
+  std::byte* sq = nullptr;              // ring of Work entries in host memory
+  std::uint16_t sq_stride = 0;
+  std::uint8_t sq_shift = 0;            // 1 << sq_shift entries
+  std::uint8_t max_reads = 0, reads_under_way = 0;
+  std::uint8_t ack_timeout = 0, retry_count = 0, retries_left = 0, rnr_retry = 0, rnr_retries_left = 0;
+  std::uint8_t since_ack_request = 0;
+  Refusal broken_by = Refusal::none;    // the first rule that was broken, for those who ask why
+  std::uint32_t sq_posted = 0;          // free-running counts: entries posted,
+  std::uint32_t sq_next = 0;            //   next to be sent,
+  std::uint32_t sq_done = 0;            //   and oldest not yet complete
+  std::uint32_t next_offset = 0;        // bytes of entry sq_next already sent
+  wire::Psn next_psn{};                 // of the next packet
+  wire::Psn sent_psn{};                 // one past the furthest PSN ever sent: acknowledgements beyond it are ghosts
+  wire::Psn done_psn{};                 // first PSN of entry sq_done
+  wire::Psn unacked_psn{};              // oldest PSN without acknowledgement
+  Time deadline = kNever;               // retransmission or RNR wait
+
+  // -- The responder: what is expected, what is under way, what is owed.
+  std::byte* rq = nullptr;              // ring of Receive entries in host memory
+  SavedResponse* saved = nullptr;       // ring of READs and atomics in host memory
+  std::uint64_t write_address = 0;      // next byte of the WRITE under way
+  wire::Key write_key{};
+  std::uint32_t write_left = 0;
+  std::uint32_t receive_entry = kNone;  // entry taken by the message under way
+  std::uint32_t received_bytes = 0;
+  std::uint32_t rq_posted = 0, rq_done = 0;
+  wire::Psn expected_psn{};
+  wire::Msn msn{};
+  wire::Psn owed_psn{};                 // acknowledgement owed to the peer
+  std::uint16_t rq_stride = 0;
+  std::uint8_t rq_shift = 0;
+  std::uint8_t min_rnr_timer = 0;
+  std::uint8_t owed_syndrome = 0;
+  std::uint8_t saved_size = 0, saved_next = 0, saved_pending = 0;
+  Inbound inbound = Inbound::none;
+  Status break_status{};                // why the responder breaks off once its answer is sent
+
+  // -- Flags, one bit each.
+  bool signal_all : 1 = false;
+  bool scheduled : 1 = false;           // stands in the schedule queue
+  bool ack_queued : 1 = false;          // stands in the acknowledgement queue
+  bool owes_ack : 1 = false;
+  bool nak_sent : 1 = false;            // one NAK per gap
+  bool rnr_wait : 1 = false;
+  bool reread : 1 = false;              // a gap in READ responses has been answered already
+  bool uc_skipping : 1 = false;         // UC: rest of a damaged message
+  bool responder_stopped : 1 = false;   // answers what it owes, accepts nothing more
+  bool sq_stalled : 1 = false;          // entry sq_next cannot be sent: breaks once it is the oldest
+  bool drain_notify : 1 = false;
+  bool drained : 1 = false;
+  bool established : 1 = false;         // a packet has arrived
+  bool flushed : 1 = false;
+  Status stall_status{};
+  Refusal stall_reason = Refusal::none;
+};
+static_assert(sizeof(Context) <= 256, "SRNIC's slot");
+
+[[nodiscard]] constexpr std::uint32_t path_mtu(const Context& c) { return 1U << c.mtu_shift; }
+
+// How many PSNs a message takes: as many as it has packets, one if it is empty.
+[[nodiscard]] constexpr std::uint32_t packets_of(std::uint32_t length, std::uint8_t mtu_shift) {
+  return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + (1U << mtu_shift) - 1) >> mtu_shift);
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,86 @@
+// What the halves of the card share: its state, its world, the time, a packet under construction, and the
+// few deeds that every half does: refuse, complete, schedule.
+#pragma once
+
+#include "base/fixed_vector.h"
+#include "nic/card_state.h"
+#include "nic/world.h"
+#include "wire/packet.h"
+
+namespace weft::nic {
+
+template <World W>
+class Core {
+ public:
+  Core(CardState& s, W& w) : state(s), world(w) {}
+
+  CardState& state;
+  W& world;
+  Time now = 0;
+  OutPacket out;
+
+  [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
+  void refuse(Refusal why) { state.counters.add(why); }
+  void count(Counter c, std::uint64_t n = 1) { state.counters.add(c, n); }
+  [[nodiscard]] static Asker asker(const Context& c) { return {c.domain, c.qpn}; }
+
+  void schedule(Context& c) {
+    if (c.scheduled) return;
+    c.scheduled = true;
+    state.ready.push(slot(c));
+  }
+  void queue_acknowledgement(Context& c) {
+    if (c.ack_queued) return;
+    c.ack_queued = true;
+    state.owing.push(slot(c));
+  }
+
+  [[nodiscard]] Refusal translate(const Context& c, wire::Key key, Rights want, std::uint64_t address,
+                                  std::uint64_t length, std::byte*& at) {
+    world.touch(OnChip::region, key.raw());
+    return state.memory.translate(key, asker(c), want, address, length, at);
+  }
+
+  // Starts a packet to the connected peer. Headers that the opcode does not have keep what they had.
+  wire::Headers& start_packet(const Context& c, wire::Opcode opcode, wire::Psn psn) {
+    out.flow.source = state.port.gids[c.gid_index];
+    out.flow.destination = c.peer;
+    out.flow.source_port = c.udp_source_port;
+    out.flow.traffic_class = c.traffic_class;
+    out.flow.hop_limit = c.hop_limit;
+    wire::Bth& bth = out.headers.bth;
+    bth = wire::Bth{};
+    bth.opcode = opcode;
+    bth.pkey = c.pkey;
+    bth.destination = c.peer_qpn;
+    bth.psn = psn;
+    out.payload = {};
+    out.payload_bytes = 0;
+    return out.headers;
+  }
+  void send_packet() {
+    out.headers.bth.pad = static_cast<std::uint8_t>(-out.payload_bytes & 3);
+    count(Counter::sent_pkts);
+    count(Counter::sent_bytes, out.payload_bytes);
+    world.emit(out);
+  }
+
+  // Writes a completion; false when its queue has overflowed, which the queue pair does not survive.
+  bool complete(std::uint32_t cq_number, Completion& done) {
+    CompletionRing& cq = state.cqs[cq_number];
+    world.touch(OnChip::completion_queue, cq_number);
+    if (cq.full() || cq.overflowed) [[unlikely]] {
+      refuse(Refusal::cq_overflow);
+      if (!cq.overflowed) world.notify({EventKind::cq_error, cq_number});
+      cq.overflowed = true;
+      return false;
+    }
+    done.when = now;
+    cq.at(cq.produced++) = done;
+    count(Counter::completions);
+    world.complete(cq_number, done);
+    return true;
+  }
+};
+
+}  // namespace weft::nic

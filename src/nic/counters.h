@@ -1,0 +1,44 @@
+// What the card counts, under the names that operators know from Soft-RoCE and mlx5 hw_counters; and every
+// refusal, under its own name.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "wire/refusal.h"
+
+namespace weft::nic {
+
+enum class Counter : std::uint8_t {
+  sent_pkts, rcvd_pkts, sent_bytes, rcvd_bytes, acks_sent, acks_rcvd, duplicate_request, out_of_sequence,
+  rcvd_rnr_err, send_rnr_err, rcvd_seq_err, retry_exceeded_err, retry_rnr_exceeded_err, local_ack_timeout_err,
+  packet_seq_err, implied_nak_seq_err, out_of_buffer, retransmitted_pkts, read_responses_resent, rp_cnp_handled,
+  req_cqe_error, resp_cqe_error, completions, count_,
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::count_)> kCounterNames{
+    "sent_pkts", "rcvd_pkts", "sent_bytes", "rcvd_bytes", "acks_sent", "acks_rcvd", "duplicate_request",
+    "out_of_sequence", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
+    "retry_rnr_exceeded_err", "local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err", "out_of_buffer",
+    "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions"};
+
+class Counters {
+ public:
+  void add(Counter c, std::uint64_t n = 1) { counts_[static_cast<std::size_t>(c)] += n; }
+  void add(Refusal r) { refusals_[static_cast<std::size_t>(r)] += 1; }
+  [[nodiscard]] std::uint64_t get(Counter c) const { return counts_[static_cast<std::size_t>(c)]; }
+  [[nodiscard]] std::uint64_t get(Refusal r) const { return refusals_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] std::uint64_t refused() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t n : refusals_) sum += n;
+    return sum;
+  }
+
+ private:
+  std::array<std::uint64_t, static_cast<std::size_t>(Counter::count_)> counts_{};
+  std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count_)> refusals_{};
+};
+
+}  // namespace weft::nic

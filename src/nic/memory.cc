@@ -1,0 +1,109 @@
+#include "nic/memory.h"
+
+#include <cassert>
+
+namespace weft::nic {
+
+Region* MemoryGate::make(std::uint64_t random) {
+  if (slots_.empty()) return nullptr;
+  const std::uint32_t slot = slots_.take(random >> 32);
+  Region& r = regions_.make(slot);
+  const auto noise = static_cast<std::uint32_t>(random);
+  const std::uint32_t slot_mask = ((1U << slot_bits_) - 1) << 8;
+  r.key = wire::Key((noise & ~slot_mask) | slot << 8);
+  return &r;
+}
+
+Region* MemoryGate::add_region(std::uint32_t domain, std::byte* host, std::uint64_t base, std::uint64_t length,
+                               Rights rights, std::uint64_t random) {
+  Region* r = make(random);
+  if (r == nullptr) return nullptr;
+  r->kind = RegionKind::region;
+  r->domain = domain;
+  r->host = host;
+  r->base = base;
+  r->length = length;
+  r->rights = rights;
+  return r;
+}
+
+Region* MemoryGate::add_window(std::uint32_t domain, RegionKind type, std::uint64_t random) {
+  assert(type == RegionKind::window_1 || type == RegionKind::window_2);
+  Region* r = make(random);
+  if (r == nullptr) return nullptr;
+  r->kind = type;
+  r->domain = domain;
+  return r;
+}
+
+void MemoryGate::remove(Region& region) {
+  assert(region.windows == 0 && "the host refuses to remove a region with windows");
+  if (region.bound) unbind(region);
+  const std::uint32_t slot = regions_.slot_of(region);
+  regions_.erase(slot);
+  slots_.give_back(slot);
+}
+
+Region* MemoryGate::find(wire::Key key) {
+  Region& r = regions_[slot_of(key)];
+  return r.kind != RegionKind::free && r.key == key ? &r : nullptr;
+}
+
+Refusal MemoryGate::why_unknown(const Region& r, wire::Key key) {
+  // Same place, other tag or variant: a key that was good once, or a window's key before its last binding.
+  const bool same_slot = r.kind != RegionKind::free && (r.key.raw() ^ key.raw()) <= 0xFF;
+  return same_slot ? Refusal::key_stale : Refusal::key_unknown;
+}
+
+void MemoryGate::unbind(Region& window) {
+  regions_[window.parent].windows -= 1;
+  window.bound = false;
+  window.rights = Rights::none;
+  window.bound_qp = wire::Qpn{};
+}
+
+Refusal MemoryGate::bind(const WindowBinding& b, Asker who) {
+  Region* window = find(b.window);
+  if (window == nullptr || window->kind == RegionKind::region) return Refusal::key_unknown;
+  if (window->domain != who.domain) return Refusal::key_wrong_domain;
+  const bool type_2 = window->kind == RegionKind::window_2;
+  if (type_2 && window->bound) return Refusal::bad_invalidate;  // must be invalidated before it is bound again
+  if ((b.new_key.raw() ^ b.window.raw()) > 0xFF) return Refusal::key_unknown;  // only the low byte is the owner's
+  if (b.length == 0) {
+    if (type_2) return Refusal::out_of_bounds;
+    if (window->bound) unbind(*window);
+    window->key = b.new_key;
+    return Refusal::none;
+  }
+  Region* below = find(b.region);
+  if (below == nullptr || below->kind != RegionKind::region) return Refusal::key_unknown;
+  if (below->domain != who.domain) return Refusal::key_wrong_domain;
+  if (!includes(below->rights, Rights::bind_window)) return Refusal::key_no_permission;
+  const bool writes = any(b.rights & (Rights::remote_write | Rights::remote_atomic));
+  if (writes && !includes(below->rights, Rights::local_write)) return Refusal::key_no_permission;
+  if (b.address < below->base || b.address - below->base > below->length ||
+      b.length > below->length - (b.address - below->base)) {
+    return Refusal::out_of_bounds;
+  }
+  if (window->bound) unbind(*window);
+  window->key = b.new_key;
+  window->host = below->host + (b.address - below->base);
+  window->base = includes(b.rights, Rights::zero_based) ? 0 : b.address;
+  window->length = b.length;
+  window->rights = b.rights & kRemoteRights;
+  window->parent = regions_.slot_of(*below);
+  window->bound = true;
+  window->bound_qp = type_2 ? who.qpn : wire::Qpn{};
+  below->windows += 1;
+  return Refusal::none;
+}
+
+Refusal MemoryGate::invalidate(wire::Key key, Asker who) {
+  Region* window = find(key);
+  if (window == nullptr || window->kind != RegionKind::window_2) return Refusal::bad_invalidate;
+  if (!window->bound || window->bound_qp != who.qpn || window->domain != who.domain) return Refusal::bad_invalidate;
+  unbind(*window);
+  return Refusal::none;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,71 @@
+// Scatter/gather lists: which pieces of host memory are bytes [offset, offset + length) of a message.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "nic/core.h"
+
+namespace weft::nic {
+
+using Pieces = FixedVector<Fragment, kMaxSges>;
+
+// Calls piece(pointer, bytes) for each part, in order, after the gate let it pass.
+template <World W, class Piece>
+[[nodiscard]] Refusal for_each_piece(Core<W>& core, const Context& c, std::span<const Sge> sges, Rights want,
+                                     std::uint64_t offset, std::uint32_t length, Piece&& piece) {
+  for (const Sge& sge : sges) {
+    if (length == 0) break;
+    if (offset >= sge.length) {
+      offset -= sge.length;
+      continue;
+    }
+    const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(sge.length - offset, length));
+    std::byte* at = nullptr;
+    if (const Refusal r = core.translate(c, sge.key, want, sge.address + offset, bytes, at); r != Refusal::none) {
+      return r;
+    }
+    // sge.address + offset may wrap past 2^64: then the whole element is no region's.
+    if (sge.address + offset < sge.address) [[unlikely]] return Refusal::out_of_bounds;
+    piece(at, bytes);
+    length -= bytes;
+    offset = 0;
+  }
+  return length == 0 ? Refusal::none : Refusal::receive_too_small;
+}
+
+template <World W>
+[[nodiscard]] Refusal gather(Core<W>& core, const Context& c, std::span<const Sge> sges, std::uint64_t offset,
+                             std::uint32_t length, Pieces& out) {
+  return for_each_piece(core, c, sges, Rights::none, offset, length, [&](std::byte* at, std::uint32_t bytes) {
+    core.world.read(BusRead::payload, at, bytes);
+    (void)out.try_push({at, bytes});  // never more than kMaxSges pieces: post_send saw to it
+  });
+}
+
+template <World W>
+[[nodiscard]] Refusal scatter(Core<W>& core, const Context& c, std::span<const Sge> sges, std::uint64_t offset,
+                              std::span<const std::byte> data) {
+  const std::byte* from = data.data();
+  return for_each_piece(core, c, sges, Rights::local_write, offset, static_cast<std::uint32_t>(data.size()),
+                        [&](std::byte* at, std::uint32_t bytes) {
+                          core.world.place(at, {from, bytes});
+                          from += bytes;
+                        });
+}
+
+// ---- entries of rings in host memory ----------------------------------------------------------------
+
+inline std::byte* ring_entry(std::byte* ring, std::uint32_t count, std::uint8_t shift, std::uint16_t stride) {
+  return ring + std::size_t{count & ((1U << shift) - 1)} * stride;
+}
+
+inline Work& work_at(const Context& c, std::uint32_t count) {
+  return *reinterpret_cast<Work*>(ring_entry(c.sq, count, c.sq_shift, c.sq_stride));
+}
+inline std::span<const Sge> sges_of(const Work& w) { return {reinterpret_cast<const Sge*>(&w + 1), w.sges}; }
+inline const std::byte* inline_bytes_of(const Work& w) { return reinterpret_cast<const std::byte*>(&w + 1); }
+
+inline std::span<const Sge> sges_of(const Receive& r) { return {reinterpret_cast<const Sge*>(&r + 1), r.sges}; }
+
+}  // namespace weft::nic

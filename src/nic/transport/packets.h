@@ -1,0 +1,39 @@
+// From a work entry to the packets of its message: which opcode each gets.
+#pragma once
+
+#include "nic/formats.h"
+#include "wire/opcode.h"
+
+namespace weft::nic {
+
+// Opcodes of the four places in a message: first, middle, last, only.
+struct MessageOpcodes {
+  wire::Opcode first, middle, last, only;
+  [[nodiscard]] constexpr wire::Opcode at(bool starts, bool ends) const {
+    return starts ? (ends ? only : first) : (ends ? last : middle);
+  }
+};
+
+constexpr MessageOpcodes rc_opcodes(WorkKind kind) {
+  using enum wire::Opcode;
+  switch (kind) {
+    case WorkKind::send_immediate: return {rc_send_first, rc_send_middle, rc_send_last_imm, rc_send_only_imm};
+    case WorkKind::send_invalidate:
+      return {rc_send_first, rc_send_middle, rc_send_last_invalidate, rc_send_only_invalidate};
+    case WorkKind::write: return {rc_write_first, rc_write_middle, rc_write_last, rc_write_only};
+    case WorkKind::write_immediate: return {rc_write_first, rc_write_middle, rc_write_last_imm, rc_write_only_imm};
+    default: return {rc_send_first, rc_send_middle, rc_send_last, rc_send_only};
+  }
+}
+
+constexpr MessageOpcodes uc_opcodes(WorkKind kind) {
+  using enum wire::Opcode;
+  switch (kind) {
+    case WorkKind::send_immediate: return {uc_send_first, uc_send_middle, uc_send_last_imm, uc_send_only_imm};
+    case WorkKind::write: return {uc_write_first, uc_write_middle, uc_write_last, uc_write_only};
+    case WorkKind::write_immediate: return {uc_write_first, uc_write_middle, uc_write_last_imm, uc_write_only_imm};
+    default: return {uc_send_first, uc_send_middle, uc_send_last, uc_send_only};
+  }
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,257 @@
+// The receiving half of a connection. Checks run in the order of IBA 9.7.4, each with its refusal: sequence,
+// shape of the message, resources, rights; only then is anything placed. RC answers every refusal, UC drops the
+// message and says nothing.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "nic/breaking.h"
+#include "nic/transport/replies.h"
+
+namespace weft::nic {
+
+template <World W>
+class Receiver {
+ public:
+  Receiver(Core<W>& core, Endings<W>& endings, Replies<W>& replies) : core_(core), endings_(endings), replies_(replies) {}
+
+  void on_reliable(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
+    const std::int32_t ahead = p.headers.bth.psn.ahead_of(c.expected_psn);
+    if (ahead < 0) return on_duplicate(c, p, info);
+    if (ahead > 0) return on_gap(c);
+    const Verdict v = execute(c, p, info);
+    if (v.refusal == Refusal::none) {
+      accepted(c, p);
+    } else if (v.refusal == Refusal::no_receive) {
+      core_.refuse(v.refusal);
+      core_.count(Counter::out_of_buffer);
+      core_.count(Counter::send_rnr_err);
+      c.nak_sent = true;  // what follows the refused packet is dropped without another word
+      replies_.owe(c, wire::Syndrome::rnr(c.min_rnr_timer), c.expected_psn);
+    } else {
+      replies_.owe_refusal(c, v.nak, v.status, v.refusal);
+    }
+  }
+
+  // IBA 9.8.2: a gap costs the message it is in, never the connection; the receive entry waits for the next one.
+  void on_unreliable(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    const wire::Psn psn = p.headers.bth.psn;
+    if (psn != c.expected_psn || info.starts()) {
+      if (psn != c.expected_psn) core_.count(Counter::out_of_sequence);
+      if (psn != c.expected_psn || c.inbound != Inbound::none) c.uc_skipping = true;
+      c.inbound = Inbound::none;
+      if (info.starts()) c.uc_skipping = false;
+    }
+    c.expected_psn = psn.plus(1);
+    if (c.uc_skipping) return core_.refuse(Refusal::not_first);
+    const Verdict v = execute(c, p, info);
+    if (v.refusal == Refusal::none) return;
+    core_.refuse(v.refusal);
+    c.inbound = Inbound::none;
+    c.uc_skipping = true;
+    if (v.status == Status::local_protection) {
+      endings_.finish_receive(c, {.status = v.status, .reason = v.refusal, .bytes = c.received_bytes});
+      core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+      endings_.break_off(c);
+    }
+  }
+
+ private:
+  // Why a request cannot be carried out, and what that means to the peer and to our own receive entry.
+  struct Verdict {
+    Refusal refusal = Refusal::none;
+    wire::NakCode nak = wire::NakCode::invalid_request;
+    Status status = Status::remote_invalid_request;
+  };
+  static Verdict invalid(Refusal r) { return {r, wire::NakCode::invalid_request, Status::remote_invalid_request}; }
+  static Verdict denied(Refusal r) { return {r, wire::NakCode::remote_access, Status::remote_access}; }
+
+  void accepted(Context& c, const wire::Packet& p) {
+    c.nak_sent = false;
+    if (c.owes_ack && c.owed_syndrome >= 0x20) c.owes_ack = false;  // the gap is closed: the NAK would be a lie
+    if (p.headers.bth.ack_request && !replied_by_response(p)) {
+      replies_.owe(c, wire::Syndrome::ack(), c.expected_psn.minus(1));
+    }
+  }
+  static bool replied_by_response(const wire::Packet& p) {
+    const wire::Verb verb = wire::info(p.headers.bth.opcode).verb;
+    return verb != wire::Verb::send && verb != wire::Verb::write;
+  }
+
+  void on_gap(Context& c) {
+    core_.refuse(Refusal::psn_ahead);
+    core_.count(Counter::out_of_sequence);
+    if (c.nak_sent) return;  // one NAK per gap
+    c.nak_sent = true;
+    replies_.owe(c, wire::Syndrome::nak(wire::NakCode::psn_sequence), c.expected_psn);
+  }
+
+  // A request that was carried out already. Nothing of the message under way may change.
+  void on_duplicate(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    core_.count(Counter::duplicate_request);
+    if (info.verb == wire::Verb::send || info.verb == wire::Verb::write) {
+      core_.refuse(Refusal::psn_duplicate);
+      return replies_.owe_again(c);
+    }
+    SavedResponse* s = replies_.find(c, p.headers.bth.psn);
+    const bool read = info.verb == wire::Verb::read_request;
+    if (s == nullptr || s->atomic == read) return core_.refuse(Refusal::duplicate_too_old);
+    if (read) {
+      // All of it, or from some response on to the end: IBA 9.7.5.1.4. Never more than was granted.
+      const wire::Reth& reth = p.headers.reth;
+      const std::uint64_t offset = std::uint64_t{p.headers.bth.psn.since(s->first)} << c.mtu_shift;
+      if (reth.key != s->key || reth.address != s->address + offset || reth.length != s->length - offset) {
+        return core_.refuse(Refusal::duplicate_too_old);
+      }
+    }
+    core_.count(Counter::read_responses_resent);
+    replies_.respond(c, *s, p.headers.bth.psn);
+  }
+
+  Verdict execute(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
+    switch (info.verb) {
+      case wire::Verb::send: return on_send(c, p, info);
+      case wire::Verb::write: return on_write(c, p, info);
+      case wire::Verb::read_request: return on_read(c, p);
+      default: return on_atomic(c, p, info);
+    }
+  }
+
+  static Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    const Inbound belongs = info.verb == wire::Verb::send    ? Inbound::send
+                            : info.verb == wire::Verb::write ? Inbound::write
+                                                             : Inbound::none;
+    if (info.starts() && c.inbound != Inbound::none) return Refusal::not_continued;
+    if (!info.starts() && c.inbound != belongs) {
+      return c.inbound == Inbound::none ? Refusal::not_first : Refusal::not_continued;
+    }
+    if (belongs == Inbound::none) return Refusal::none;
+    const std::size_t bytes = p.payload.size();
+    if (!info.ends()) return bytes == path_mtu(c) ? Refusal::none : Refusal::bad_length;
+    if (bytes > path_mtu(c)) return Refusal::bad_length;
+    return info.step == wire::Step::last && bytes == 0 ? Refusal::bad_length : Refusal::none;
+  }
+
+  Verdict on_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (info.starts()) {
+      if (!endings_.take_receive(c)) return invalid(Refusal::no_receive);
+      c.received_bytes = 0;
+    }
+    const Receive& r = endings_.receive_at(c, c.receive_entry);
+    if (p.payload.size() > r.length - c.received_bytes) {
+      return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
+    }
+    if (const Refusal why = scatter(core_, c, sges_of(r), c.received_bytes, p.payload); why != Refusal::none) {
+      return {why, wire::NakCode::remote_operation, Status::local_protection};
+    }
+    c.received_bytes += static_cast<std::uint32_t>(p.payload.size());
+    if (info.ieth) {
+      const Refusal why = core_.state.memory.invalidate(p.headers.invalidate.key, core_.asker(c));
+      if (why != Refusal::none) return denied(why);
+    }
+    advance(c, Inbound::send, info);
+    if (info.ends()) endings_.finish_receive(c, {.bytes = c.received_bytes, .headers = &p.headers});
+    return {};
+  }
+
+  Verdict on_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (info.starts()) {
+      if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
+      const wire::Reth& reth = p.headers.reth;
+      if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
+      std::byte* unused = nullptr;
+      if (reth.length > 0) {  // a WRITE of nothing needs no key
+        const Refusal why = core_.translate(c, reth.key, Rights::remote_write, reth.address, reth.length, unused);
+        if (why != Refusal::none) return denied(why);
+      }
+      c.write_address = reth.address;
+      c.write_key = reth.key;
+      c.write_left = reth.length;
+      c.received_bytes = 0;
+    }
+    const auto bytes = static_cast<std::uint32_t>(p.payload.size());
+    if (bytes > c.write_left || (info.ends() && bytes != c.write_left)) return invalid(Refusal::message_length_mismatch);
+    if (info.immediate && !endings_.take_receive(c)) return invalid(Refusal::no_receive);
+    if (bytes > 0) {
+      std::byte* at = nullptr;  // asked again for every packet: the region may be gone by now
+      const Refusal why = core_.translate(c, c.write_key, Rights::remote_write, c.write_address, bytes, at);
+      if (why != Refusal::none) return denied(why);
+      core_.world.place(at, p.payload);
+    }
+    c.write_address += bytes;
+    c.write_left -= bytes;
+    c.received_bytes += bytes;
+    advance(c, Inbound::write, info);
+    if (info.immediate) {
+      endings_.finish_receive(c, {.kind = CompletionKind::receive_write_immediate, .bytes = c.received_bytes,
+                                  .headers = &p.headers});
+    }
+    return {};
+  }
+
+  Verdict on_read(Context& c, const wire::Packet& p) {
+    const wire::Reth& reth = p.headers.reth;
+    if (!includes(c.rights, Rights::remote_read)) return invalid(Refusal::operation_not_allowed);
+    if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
+    if (reth.length > 0) {
+      std::byte* unused = nullptr;
+      const Refusal why = core_.translate(c, reth.key, Rights::remote_read, reth.address, reth.length, unused);
+      if (why != Refusal::none) return denied(why);
+    }
+    SavedResponse* s = replies_.save(c);
+    if (s == nullptr) return invalid(Refusal::too_many_reads);
+    s->address = reth.address;
+    s->key = reth.key;
+    s->length = reth.length;
+    s->first = c.expected_psn;
+    s->packets = packets_of(reth.length, c.mtu_shift);
+    replies_.respond(c, *s, s->first);
+    c.expected_psn = c.expected_psn.plus(s->packets);
+    c.msn = wire::Msn(c.msn.raw() + 1);
+    return {};
+  }
+
+  Verdict on_atomic(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    const wire::AtomicEth& eth = p.headers.atomic;
+    if (!includes(c.rights, Rights::remote_atomic)) return invalid(Refusal::operation_not_allowed);
+    if (eth.address % 8 != 0) return invalid(Refusal::misaligned_atomic);
+    std::byte* at = nullptr;
+    const Refusal why = core_.translate(c, eth.key, Rights::remote_atomic, eth.address, 8, at);
+    if (why != Refusal::none) return denied(why);
+    auto* word = reinterpret_cast<std::uint64_t*>(at);
+    if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) return invalid(Refusal::misaligned_atomic);
+    SavedResponse* s = replies_.save(c);
+    if (s == nullptr) return invalid(Refusal::too_many_reads);
+    std::atomic_ref<std::uint64_t> memory(*word);
+    if (info.verb == wire::Verb::fetch_add) {
+      s->original = memory.fetch_add(eth.swap_add);
+    } else {
+      s->original = eth.compare;
+      memory.compare_exchange_strong(s->original, eth.swap_add);
+    }
+    s->atomic = true;
+    s->first = c.expected_psn;
+    s->packets = 1;
+    replies_.respond(c, *s, s->first);
+    c.expected_psn = c.expected_psn.plus(1);
+    c.msn = wire::Msn(c.msn.raw() + 1);
+    return {};
+  }
+
+  static void advance(Context& c, Inbound kind, const wire::OpcodeInfo& info) {
+    if (c.service == wire::Service::rc) c.expected_psn = c.expected_psn.plus(1);
+    c.inbound = info.ends() ? Inbound::none : kind;
+    if (info.ends()) c.msn = wire::Msn(c.msn.raw() + 1);
+  }
+
+  static constexpr std::uint32_t kMaxMessage = 1U << 31;
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+  Replies<W>& replies_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,206 @@
+// The sending half of a connection: work entries become packets, a turn at a time. RC and UC share it;
+// RC work is done when the peer says so, UC work when it is sent.
+#pragma once
+
+#include <algorithm>
+
+#include "nic/breaking.h"
+#include "nic/recovery/go_back_n.h"
+#include "nic/transport/packets.h"
+
+namespace weft::nic {
+
+// What one turn of a queue pair may still use: SRNIC's n work entries and burst of bytes.
+struct TurnBudget {
+  std::uint32_t works = 0;
+  std::int64_t bytes = 0;
+  [[nodiscard]] bool spent() const { return works == 0 || bytes <= 0; }
+};
+
+template <World W>
+class Sender {
+ public:
+  Sender(Core<W>& core, Endings<W>& endings, GoBackN<W>& recovery) : core_(core), endings_(endings), recovery_(recovery) {}
+
+  // Sends until the budget, the work, the window or a fence ends it.
+  void turn(Context& c, TurnBudget& budget) {
+    while (!budget.spent() && may_send(c)) {
+      Work& w = work_at(c, c.sq_next);
+      core_.world.read(BusRead::work, reinterpret_cast<const std::byte*>(&w), c.sq_stride);
+      if (is_local(w.kind)) {
+        do_local_work(c, w);
+      } else if (reads_back(w.kind)) {
+        send_read_or_atomic(c, w);
+      } else {
+        send_message(c, w, budget);
+      }
+      --budget.works;
+    }
+    if (c.service == wire::Service::rc) recovery_.watch(c);
+    note_drained(c);
+  }
+
+  // Ready: has work that could be sent now.
+  [[nodiscard]] bool may_send(const Context& c) const {
+    if (c.sq_next == c.sq_posted || c.rnr_wait || c.sq_stalled) return false;
+    if (c.next_psn.since(c.unacked_psn) >= c.window) return false;
+    if (c.state == QpState::sqd) {  // only what has been begun, or is sent again
+      if (c.next_offset == 0 && c.next_psn == c.sent_psn) return false;
+    } else if (c.state != QpState::rts) {
+      return false;
+    }
+    if (c.sq_next == c.sq_done) return true;  // nothing before it to wait for
+    const Work& w = work_at(c, c.sq_next);
+    // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
+    if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return false;
+    return !reads_back(w.kind) || (c.reads_under_way < std::max<std::uint8_t>(c.max_reads, 1) && psns_fit(c, w));
+  }
+
+  // Work at the head that has been done, and what an entry that cannot be sent does once it is the oldest.
+  void retire(Context& c) {
+    while (c.sq_done != c.sq_next && is_local(work_at(c, c.sq_done).kind)) {
+      endings_.finish_work(c, Status::success);
+    }
+    if (c.sq_stalled && c.sq_done == c.sq_next) {
+      c.sq_stalled = false;
+      endings_.fail_work(c, c.stall_status, c.stall_reason);
+    }
+  }
+
+  // In SQD: tells when everything that was begun has been acknowledged.
+  void note_drained(Context& c) {
+    if (c.state != QpState::sqd || c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
+    c.drained = true;
+    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
+  }
+
+ private:
+  void stall(Context& c, Status status, Refusal reason) {
+    c.sq_stalled = true;
+    c.stall_status = status;
+    c.stall_reason = reason;
+    retire(c);
+  }
+
+  void do_local_work(Context& c, Work& w) {
+    // Marked in host memory, so that a rewind does not do it twice.
+    if ((w.flags & kDone) == 0) {
+      Refusal r = Refusal::none;
+      if (w.kind == WorkKind::local_invalidate) {
+        r = core_.state.memory.invalidate(wire::Key(w.immediate), core_.asker(c));
+      } else {
+        r = core_.state.memory.bind({wire::Key(w.key), wire::Key(w.bind.region), w.bind.address, w.bind.length,
+                                     static_cast<Rights>(w.bind.rights), wire::Key(w.immediate)},
+                                    core_.asker(c));
+      }
+      if (r != Refusal::none) return stall(c, Status::window_bind, r);
+      w.flags |= kDone;
+    }
+    ++c.sq_next;
+    retire(c);
+  }
+
+  // A READ takes a PSN for every packet of its answer. More than half the circle under way would make a
+  // repeated request look like a future one.
+  [[nodiscard]] static bool psns_fit(const Context& c, const Work& w) {
+    return c.next_psn.since(c.unacked_psn) + packets_of(w.length - c.next_offset, c.mtu_shift) <= 1U << 23;
+  }
+
+  void send_read_or_atomic(Context& c, const Work& w) {
+    const bool atomic = is_atomic(w.kind);
+    if (c.max_reads == 0) return stall(c, Status::local_qp_operation, Refusal::reads_disabled);
+    // The answer must have somewhere to go before it is asked for.
+    const Refusal r = for_each_piece(core_, c, sges_of(w), Rights::local_write, c.next_offset,
+                                     w.length - c.next_offset, [](std::byte*, std::uint32_t) {});
+    if (r != Refusal::none) return stall(c, Status::local_protection, r);
+    const std::uint32_t packets = packets_of(w.length - c.next_offset, c.mtu_shift);
+    const auto opcode = w.kind == WorkKind::read           ? wire::Opcode::rc_read_request
+                        : w.kind == WorkKind::compare_swap ? wire::Opcode::rc_compare_swap
+                                                           : wire::Opcode::rc_fetch_add;
+    wire::Headers& h = core_.start_packet(c, opcode, c.next_psn);
+    h.bth.ack_request = true;
+    if (atomic) {
+      h.atomic = {w.remote.address, wire::Key(w.key), w.remote.swap, w.remote.compare_add};
+      if (w.kind == WorkKind::fetch_add) h.atomic = {w.remote.address, wire::Key(w.key), w.remote.compare_add, 0};
+    } else {
+      h.reth = {w.remote.address + c.next_offset, wire::Key(w.key), w.length - c.next_offset};
+    }
+    core_.send_packet();
+    advance_psn(c, packets);
+    ++c.reads_under_way;
+    c.next_offset = 0;
+    c.since_ack_request = 0;
+    ++c.sq_next;
+  }
+
+  void send_message(Context& c, const Work& w, TurnBudget& budget) {
+    const MessageOpcodes opcodes = c.service == wire::Service::rc ? rc_opcodes(w.kind) : uc_opcodes(w.kind);
+    const std::uint32_t mtu = path_mtu(c);
+    const bool reliable = c.service == wire::Service::rc;
+    while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < c.window) {
+      const std::uint32_t bytes = std::min(mtu, w.length - c.next_offset);
+      const bool starts = c.next_offset == 0, ends = c.next_offset + bytes == w.length;
+      Pieces pieces;
+      if (const Refusal r = pieces_of(c, w, bytes, pieces); r != Refusal::none) {
+        return stall(c, Status::local_protection, r);
+      }
+      wire::Headers& h = core_.start_packet(c, opcodes.at(starts, ends), c.next_psn);
+      fill_headers(c, w, starts, ends, h);
+      core_.out.payload = {pieces.data(), pieces.size()};
+      core_.out.payload_bytes = bytes;
+      core_.send_packet();
+      advance_psn(c, 1);
+      budget.bytes -= bytes;
+      c.next_offset += bytes;
+      if (ends) {
+        c.next_offset = 0;
+        ++c.sq_next;
+        if (!reliable) {
+          c.unacked_psn = c.done_psn = c.next_psn;
+          endings_.finish_work(c, Status::success);
+        }
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] Refusal pieces_of(const Context& c, const Work& w, std::uint32_t bytes, Pieces& pieces) {
+    if ((w.flags & WorkFlags::inline_data) != 0) {
+      if (bytes > 0) (void)pieces.try_push({inline_bytes_of(w) + c.next_offset, bytes});
+      return Refusal::none;
+    }
+    return gather(core_, c, sges_of(w), c.next_offset, bytes, pieces);
+  }
+
+  void fill_headers(Context& c, const Work& w, bool starts, bool ends, wire::Headers& h) {
+    if (starts && (w.kind == WorkKind::write || w.kind == WorkKind::write_immediate)) {
+      h.reth = {w.remote.address, wire::Key(w.key), w.length};
+    }
+    if (!ends) {
+      const std::uint32_t every = std::min(core_.state.config.acknowledge_every, std::max(c.window / 2, 1U));
+      h.bth.ack_request = ++c.since_ack_request >= every;
+    } else {
+      h.bth.ack_request = true;
+      h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
+      h.immediate.value = w.immediate;
+      h.invalidate.key = wire::Key(w.immediate);
+    }
+    if (h.bth.ack_request) c.since_ack_request = 0;
+    if (c.service != wire::Service::rc) h.bth.ack_request = false;
+  }
+
+  void advance_psn(Context& c, std::uint32_t packets) {
+    if (c.next_psn != c.sent_psn) core_.count(Counter::retransmitted_pkts);
+    c.next_psn = c.next_psn.plus(packets);
+    if (c.next_psn.since(c.unacked_psn) > c.sent_psn.since(c.unacked_psn)) c.sent_psn = c.next_psn;
+    if (c.service != wire::Service::rc) c.sent_psn = c.next_psn;
+  }
+
+  static constexpr std::uint8_t kDone = 0x80;  // in Work::flags
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+  GoBackN<W>& recovery_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,59 @@
+// What the card asks of the world it is built for. Effects are asked for, never waited for: the real world
+// does them at once, inlined; the simulated world gives each its price and decides when others see it.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nic/formats.h"
+#include "wire/packet.h"
+
+namespace weft::nic {
+
+inline constexpr std::size_t kMaxSges = 32;
+
+struct Fragment {
+  const std::byte* data = nullptr;
+  std::uint32_t bytes = 0;
+};
+
+// A packet about to leave. Its payload still lies in host memory; the world sends or copies it before
+// emit() returns, because the card does not promise that it stays.
+struct OutPacket {
+  wire::Flow flow;
+  wire::Headers headers;
+  std::span<const Fragment> payload;
+  std::uint32_t payload_bytes = 0;
+};
+
+// Structures that a hardware card would keep on chip, or fetch when they are not there.
+enum class OnChip : std::uint8_t { context, region, completion_queue, shared_receive_queue };
+// What a read over the bus is for.
+enum class BusRead : std::uint8_t { work, receive, saved_response, payload };
+
+enum class EventKind : std::uint8_t {
+  completion,                                      // of a completion queue, through its channel
+  cq_error, qp_fatal, qp_request_error, qp_access_error, communication_established, sq_drained,
+  last_entry_reached, srq_limit_reached, srq_error,  // asynchronous
+};
+
+struct Event {
+  EventKind kind{};
+  std::uint32_t number = 0;  // of the completion queue, the shared receive queue, or the QPN
+};
+
+template <class W>
+concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion, const Event& event,
+                         OnChip what, std::uint64_t key, BusRead purpose, const std::byte* from, std::size_t bytes,
+                         std::byte* to, std::span<const std::byte> data) {
+  w.emit(packet);              // the port
+  w.complete(cq, completion);  // written to host memory; the world calls reveal() when the host may see it
+  w.notify(event);             // the host's software
+  w.read(purpose, from, bytes);  // the card is about to read this from host memory
+  w.place(to, data);           // write to host memory
+  w.touch(what, key);          // an on-chip structure: nothing, or a miss
+};
+
+}  // namespace weft::nic

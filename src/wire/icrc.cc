@@ -1,0 +1,157 @@
+#include "wire/icrc.h"
+
+#include <array>
+#include <cassert>
+#include <cstring>
+
+#include <isa-l/crc.h>
+
+#include "wire/bytes.h"
+
+namespace weft::wire {
+namespace {
+
+constexpr std::size_t kBthMaskedByte = 4;  // FECN, BECN and six reserved bits
+
+// CRC of eight bytes of ones: the local route header that RoCE does not have.
+constexpr std::uint32_t kAfterLrh = 0x2144'DF1C;
+
+std::uint32_t crc(std::uint32_t before, const std::byte* bytes, std::size_t size) {
+  // reinterpret_cast: ISA-L speaks unsigned char.
+  return crc32_gzip_refl(before, reinterpret_cast<const unsigned char*>(bytes), size);
+}
+
+// The bytes in front of the payload, in one small buffer: one call of the library for all of them.
+class Masked {
+ public:
+  // The most there is: IPv6, UDP, headers, and a payload small enough that copying it beats a call of its own.
+  static constexpr std::size_t kRoom = 256;
+
+  Masked(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident) {
+    const std::size_t udp_bytes = Udp::kBytes + udp_payload_bytes;
+    assert(flow.source.is_v4() == flow.destination.is_v4() && udp_payload_bytes <= kMaxUdpPayloadBytes);
+    if (flow.destination.is_v4()) {
+      add_ipv4(flow, udp_bytes, ident);
+    } else {
+      add_ipv6(flow, udp_bytes);
+    }
+    put16(flow.source_port);
+    put16(kRocePort);
+    put16(udp_bytes);
+    put16(0xFFFF);  // checksum
+  }
+
+  [[nodiscard]] bool fits(std::size_t size) const { return size <= kRoom - size_; }
+  void add(std::span<const std::byte> bytes) {
+    std::memcpy(bytes_.data() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  void add_headers(std::span<const std::byte> headers) {
+    const std::size_t bth = size_;
+    add(headers);
+    bytes_[bth + kBthMaskedByte] = std::byte{0xFF};
+  }
+  void add_zeros(std::size_t count) {
+    std::memset(bytes_.data() + size_, 0, count);
+    size_ += count;
+  }
+  [[nodiscard]] std::uint32_t icrc() const { return crc(kAfterLrh, bytes_.data(), size_); }
+
+ private:
+  void put16(std::size_t value) {
+    store_be(bytes_.data() + size_, static_cast<std::uint16_t>(value));
+    size_ += 2;
+  }
+  void put32(std::uint32_t value) {
+    store_be(bytes_.data() + size_, value);
+    size_ += 4;
+  }
+  void add_ipv4(const Flow& flow, std::size_t udp_bytes, Ipv4Ident ident) {
+    put16(0x45FF);  // version, five words; traffic class
+    put16(Ipv4::kBytes + udp_bytes);
+    put16(ident.identification);
+    put16(ident.flags_offset);
+    put32(0xFF11'FFFF);  // hop limit; UDP; checksum
+    std::memcpy(bytes_.data() + size_, flow.source.bytes.data() + 12, 4);
+    std::memcpy(bytes_.data() + size_ + 4, flow.destination.bytes.data() + 12, 4);
+    size_ += 8;
+  }
+  void add_ipv6(const Flow& flow, std::size_t udp_bytes) {
+    put32(0x6FFF'FFFF);  // version; traffic class and flow label
+    put16(udp_bytes);
+    put16(0x11FF);  // UDP; hop limit
+    std::memcpy(bytes_.data() + size_, flow.source.bytes.data(), 16);
+    std::memcpy(bytes_.data() + size_ + 16, flow.destination.bytes.data(), 16);
+    size_ += 32;
+  }
+
+  std::array<std::byte, kRoom> bytes_;
+  std::size_t size_ = 0;
+};
+
+constexpr std::array<std::byte, 3> kPad{};
+
+}  // namespace
+
+std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident) {
+  return Masked(flow, udp_payload_bytes, ident).icrc();
+}
+
+std::uint32_t icrc_headers(std::uint32_t before, std::span<const std::byte> headers) {
+  assert(headers.size() >= Bth::kBytes);
+  std::array<std::byte, Bth::kBytes> bth;
+  std::memcpy(bth.data(), headers.data(), bth.size());
+  bth[kBthMaskedByte] = std::byte{0xFF};
+  return icrc_extend(crc(before, bth.data(), bth.size()), headers.subspan(Bth::kBytes));
+}
+
+std::uint32_t icrc_extend(std::uint32_t before, std::span<const std::byte> bytes) {
+  return bytes.empty() ? before : crc(before, bytes.data(), bytes.size());
+}
+
+std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers, std::span<const std::byte> payload,
+                      Ipv4Ident ident) {
+  assert(headers.size() >= Bth::kBytes && headers.size() <= kMaxHeaderBytes);
+  const std::size_t pad = pad_for(payload.size());
+  Masked masked(flow, headers.size() + payload.size() + pad + kIcrcBytes, ident);
+  masked.add_headers(headers);
+  if (masked.fits(payload.size() + pad)) {
+    if (!payload.empty()) masked.add(payload);
+    masked.add_zeros(pad);
+    return masked.icrc();
+  }
+  return icrc_extend(icrc_extend(masked.icrc(), payload), std::span(kPad).first(pad));
+}
+
+std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers,
+                      std::span<const std::span<const std::byte>> payload, Ipv4Ident ident) {
+  if (payload.size() == 1) return icrc_of(flow, headers, payload.front(), ident);
+  assert(headers.size() >= Bth::kBytes && headers.size() <= kMaxHeaderBytes);
+  std::size_t size = 0;
+  for (const auto& piece : payload) size += piece.size();
+  const std::size_t pad = pad_for(size);
+  Masked masked(flow, headers.size() + size + pad + kIcrcBytes, ident);
+  masked.add_headers(headers);
+  std::uint32_t icrc = masked.icrc();
+  for (const auto& piece : payload) icrc = icrc_extend(icrc, piece);
+  return icrc_extend(icrc, std::span(kPad).first(pad));
+}
+
+bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident) {
+  if (udp_payload.size() < Bth::kBytes + kIcrcBytes || udp_payload.size() > kMaxUdpPayloadBytes) return false;
+  Masked masked(flow, udp_payload.size(), ident);
+  const auto covered = udp_payload.first(udp_payload.size() - kIcrcBytes);
+  const auto bth = covered.first<Bth::kBytes>();
+  const auto rest = covered.subspan(Bth::kBytes);
+  masked.add_headers(bth);
+  std::uint32_t icrc = 0;
+  if (masked.fits(rest.size())) {
+    if (!rest.empty()) masked.add(rest);
+    icrc = masked.icrc();
+  } else {
+    icrc = icrc_extend(masked.icrc(), rest);
+  }
+  return icrc == load_icrc(udp_payload.last<kIcrcBytes>());
+}
+
+}  // namespace weft::wire

@@ -1,0 +1,143 @@
+// All 256 BTH opcodes in one table: which service, which verb, which place in a message, which headers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weft::wire {
+
+enum class Opcode : std::uint8_t {
+  rc_send_first = 0x00, rc_send_middle = 0x01, rc_send_last = 0x02, rc_send_last_imm = 0x03,
+  rc_send_only = 0x04, rc_send_only_imm = 0x05,
+  rc_write_first = 0x06, rc_write_middle = 0x07, rc_write_last = 0x08, rc_write_last_imm = 0x09,
+  rc_write_only = 0x0A, rc_write_only_imm = 0x0B,
+  rc_read_request = 0x0C,
+  rc_read_response_first = 0x0D, rc_read_response_middle = 0x0E, rc_read_response_last = 0x0F,
+  rc_read_response_only = 0x10,
+  rc_ack = 0x11, rc_atomic_ack = 0x12, rc_compare_swap = 0x13, rc_fetch_add = 0x14,
+  rc_send_last_invalidate = 0x16, rc_send_only_invalidate = 0x17,
+  uc_send_first = 0x20, uc_send_middle = 0x21, uc_send_last = 0x22, uc_send_last_imm = 0x23,
+  uc_send_only = 0x24, uc_send_only_imm = 0x25,
+  uc_write_first = 0x26, uc_write_middle = 0x27, uc_write_last = 0x28, uc_write_last_imm = 0x29,
+  uc_write_only = 0x2A, uc_write_only_imm = 0x2B,
+  ud_send_only = 0x64, ud_send_only_imm = 0x65,
+  cnp = 0x81,
+};
+
+enum class Service : std::uint8_t { none, rc, uc, ud, cnp };
+enum class Verb : std::uint8_t {
+  none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, cnp,
+};
+// Where in its message a packet stands. Requests and responses of one packet are `only`.
+enum class Step : std::uint8_t { none, first, middle, last, only };
+
+struct OpcodeInfo {
+  Service service = Service::none;  // none: reserved or not supported
+  Verb verb = Verb::none;
+  Step step = Step::none;
+  bool reth = false, aeth = false, atomic_eth = false, atomic_ack_eth = false;
+  bool immediate = false, ieth = false, deth = false;
+  bool payload = false;             // may carry payload bytes
+  std::uint8_t header_bytes = 0;    // BTH and every extension, before the payload
+  std::string_view name{};
+
+  [[nodiscard]] constexpr bool known() const { return service != Service::none; }
+  [[nodiscard]] constexpr bool is_response() const {
+    return verb == Verb::read_response || verb == Verb::ack || verb == Verb::atomic_ack;
+  }
+  [[nodiscard]] constexpr bool starts() const { return step == Step::first || step == Step::only; }
+  [[nodiscard]] constexpr bool ends() const { return step == Step::last || step == Step::only; }
+};
+
+namespace detail {
+
+constexpr std::uint8_t header_bytes(const OpcodeInfo& o) {
+  // BTH 12, then the extensions; a CNP carries 16 reserved bytes in their place.
+  return static_cast<std::uint8_t>(12 + (o.deth ? 8 : 0) + (o.reth ? 16 : 0) + (o.atomic_eth ? 28 : 0) +
+                                   (o.aeth ? 4 : 0) + (o.atomic_ack_eth ? 8 : 0) + (o.immediate ? 4 : 0) +
+                                   (o.ieth ? 4 : 0) + (o.verb == Verb::cnp ? 16 : 0));
+}
+
+// What RC and UC share: SEND and WRITE, 0x00-0x0B of the service's 32 opcodes. Only the packet that opens a WRITE says
+// where it goes.
+constexpr void add_send_and_write(std::array<OpcodeInfo, 256>& table, std::size_t base, Service service,
+                                  std::array<std::string_view, 12> names) {
+  constexpr std::array kSteps{Step::first, Step::middle, Step::last, Step::last, Step::only, Step::only};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Step step = kSteps[i % 6];
+    OpcodeInfo o{.service = service, .verb = i < 6 ? Verb::send : Verb::write, .step = step};
+    o.reth = o.verb == Verb::write && o.starts();
+    o.immediate = i % 6 == 3 || i % 6 == 5;
+    o.payload = true;
+    o.name = names[i];
+    table[base + i] = o;
+  }
+}
+
+constexpr std::array<OpcodeInfo, 256> make_opcodes() {
+  std::array<OpcodeInfo, 256> table{};
+  add_send_and_write(table, 0x00, Service::rc,
+                     {"RC SEND first", "RC SEND middle", "RC SEND last", "RC SEND last with immediate", "RC SEND only",
+                      "RC SEND only with immediate", "RC WRITE first", "RC WRITE middle", "RC WRITE last",
+                      "RC WRITE last with immediate", "RC WRITE only", "RC WRITE only with immediate"});
+  add_send_and_write(table, 0x20, Service::uc,
+                     {"UC SEND first", "UC SEND middle", "UC SEND last", "UC SEND last with immediate", "UC SEND only",
+                      "UC SEND only with immediate", "UC WRITE first", "UC WRITE middle", "UC WRITE last",
+                      "UC WRITE last with immediate", "UC WRITE only", "UC WRITE only with immediate"});
+  const auto at = [&](Opcode opcode) -> OpcodeInfo& { return table[static_cast<std::uint8_t>(opcode)]; };
+  const auto rc = [](Verb verb, Step step, std::string_view name) {
+    return OpcodeInfo{.service = Service::rc, .verb = verb, .step = step, .name = name};
+  };
+
+  at(Opcode::rc_read_request) = rc(Verb::read_request, Step::only, "RC READ request");
+  at(Opcode::rc_read_request).reth = true;
+  at(Opcode::rc_read_response_first) = rc(Verb::read_response, Step::first, "RC READ response first");
+  at(Opcode::rc_read_response_middle) = rc(Verb::read_response, Step::middle, "RC READ response middle");
+  at(Opcode::rc_read_response_last) = rc(Verb::read_response, Step::last, "RC READ response last");
+  at(Opcode::rc_read_response_only) = rc(Verb::read_response, Step::only, "RC READ response only");
+  for (std::size_t i = 0x0D; i <= 0x10; ++i) {
+    table[i].aeth = table[i].step != Step::middle;
+    table[i].payload = true;
+  }
+  at(Opcode::rc_ack) = rc(Verb::ack, Step::only, "RC ACK");
+  at(Opcode::rc_ack).aeth = true;
+  at(Opcode::rc_atomic_ack) = rc(Verb::atomic_ack, Step::only, "RC ATOMIC ACK");
+  at(Opcode::rc_atomic_ack).aeth = at(Opcode::rc_atomic_ack).atomic_ack_eth = true;
+  at(Opcode::rc_compare_swap) = rc(Verb::compare_swap, Step::only, "RC COMPARE SWAP");
+  at(Opcode::rc_compare_swap).atomic_eth = true;
+  at(Opcode::rc_fetch_add) = rc(Verb::fetch_add, Step::only, "RC FETCH ADD");
+  at(Opcode::rc_fetch_add).atomic_eth = true;
+  at(Opcode::rc_send_last_invalidate) = rc(Verb::send, Step::last, "RC SEND last with invalidate");
+  at(Opcode::rc_send_only_invalidate) = rc(Verb::send, Step::only, "RC SEND only with invalidate");
+  for (std::size_t i = 0x16; i <= 0x17; ++i) table[i].ieth = table[i].payload = true;
+
+  at(Opcode::ud_send_only) = {.service = Service::ud, .verb = Verb::send, .step = Step::only, .name = "UD SEND only"};
+  at(Opcode::ud_send_only_imm) = at(Opcode::ud_send_only);
+  at(Opcode::ud_send_only_imm).immediate = true;
+  at(Opcode::ud_send_only_imm).name = "UD SEND only with immediate";
+  for (std::size_t i = 0x64; i <= 0x65; ++i) table[i].deth = table[i].payload = true;
+  at(Opcode::cnp) = {.service = Service::cnp, .verb = Verb::cnp, .step = Step::only, .name = "CNP"};
+
+  for (auto& o : table) {
+    if (o.known()) o.header_bytes = header_bytes(o);
+  }
+  return table;
+}
+
+}  // namespace detail
+
+inline constexpr std::array<OpcodeInfo, 256> kOpcodes = detail::make_opcodes();
+
+constexpr const OpcodeInfo& info(Opcode opcode) { return kOpcodes[static_cast<std::uint8_t>(opcode)]; }
+
+static_assert(info(Opcode::rc_write_only).header_bytes == 28 && info(Opcode::rc_write_only_imm).header_bytes == 32);
+static_assert(info(Opcode::rc_write_middle).header_bytes == 12 && info(Opcode::uc_send_last_imm).header_bytes == 16);
+static_assert(info(Opcode::rc_read_request).header_bytes == 28 && !info(Opcode::rc_read_request).payload);
+static_assert(info(Opcode::rc_read_response_middle).header_bytes == 12 && info(Opcode::rc_ack).header_bytes == 16);
+static_assert(info(Opcode::rc_atomic_ack).header_bytes == 24 && info(Opcode::rc_compare_swap).header_bytes == 40);
+static_assert(info(Opcode::ud_send_only_imm).header_bytes == 24 && info(Opcode::cnp).header_bytes == 28);
+static_assert(!info(Opcode{0x15}).known() && !info(Opcode{0x2C}).known() && !info(Opcode{0xFF}).known());
+
+}  // namespace weft::wire

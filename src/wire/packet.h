@@ -1,0 +1,43 @@
+// A packet's meaning: what is left when bytes have been parsed. It cannot be malformed, only unwelcome.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "wire/headers.h"
+#include "wire/types.h"
+
+namespace weft::wire {
+
+// What IP and UDP say about a packet. ECN is the low two bits of the traffic class.
+struct Flow {
+  Address source{}, destination{};
+  std::uint32_t flow_label = 0;  // IPv6 only
+  std::uint16_t source_port = 0xC000;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+  friend constexpr bool operator==(const Flow&, const Flow&) = default;
+};
+
+// Only the headers that the opcode has (wire/opcode.h) mean anything; the others stay as they were made.
+struct Headers {
+  Bth bth{};
+  Reth reth{};
+  AtomicEth atomic{};
+  AtomicAckEth atomic_ack{};
+  Aeth aeth{};
+  Deth deth{};
+  ImmDt immediate{};
+  Ieth invalidate{};
+  friend constexpr bool operator==(const Headers&, const Headers&) = default;
+};
+
+// One arrived packet. The payload excludes the pad and lives as long as the caller's buffer.
+struct Packet {
+  Flow flow{};
+  Headers headers{};
+  std::span<const std::byte> payload{};
+};
+
+}  // namespace weft::wire

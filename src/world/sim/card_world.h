@@ -1,0 +1,54 @@
+// The simulated world as a card sees it. The cards are ideal so far: an effect happens at once and costs nothing but
+// its time on the link.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "host/device.h"
+#include "nic/card.h"
+#include "world/sim/network.h"
+
+namespace weft::sim {
+
+class CardWorld {
+ public:
+  CardWorld(Network& network, HostIndex index, host::Device& device)
+      : network_(network), index_(index), device_(device) {}
+
+  // Host memory may change while a packet is under way, so the parcel takes a copy with it.
+  void emit(const nic::OutPacket& packet) {
+    const ParcelId id = network_.parcels().make(packet.payload_bytes);
+    Parcel& parcel = network_.parcels()[id];
+    parcel.flow = packet.flow;
+    parcel.headers = packet.headers;
+    std::byte* to = parcel.payload().data();
+    for (const nic::Fragment& piece : packet.payload) {
+      std::memcpy(to, piece.data, piece.bytes);
+      to += piece.bytes;
+    }
+    network_.send(index_, id);
+  }
+  void complete(std::uint32_t cq, const nic::Completion& done);
+  void notify(const nic::Event& event);
+  void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
+  void read(nic::BusRead, const std::byte*, std::size_t) {}
+  void touch(nic::OnChip, std::uint64_t) {}
+
+  // Something the host's programs may be waiting for has happened since this was last asked.
+  [[nodiscard]] bool take_news() { return std::exchange(news_, false); }
+
+ private:
+  Network& network_;
+  HostIndex index_;
+  host::Device& device_;
+  bool news_ = false;
+};
+
+}  // namespace weft::sim
+
+namespace weft::nic {
+extern template class Card<sim::CardWorld>;
+}

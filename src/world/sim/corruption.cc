@@ -1,0 +1,60 @@
+#include "world/sim/corruption.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <span>
+
+#include "wire/frame.h"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::size_t kMaxDatagram = wire::kMaxHeaderBytes + PayloadPool::kMaxBytes + wire::kIcrcBytes;
+constexpr std::size_t kBurstOneIn = 4;
+constexpr std::size_t kMaxBurst = 4;  // bytes
+
+void damage(std::span<std::byte> bytes, Random& random) {
+  if (random.below(kBurstOneIn) != 0) {
+    const std::uint64_t bit = random.below(bytes.size() * 8);
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    return;
+  }
+  const std::size_t length = 1 + random.below(std::min(kMaxBurst, bytes.size()));
+  const std::size_t start = random.below(bytes.size() - length + 1);
+  for (std::byte& byte : bytes.subspan(start, length)) byte ^= static_cast<std::byte>(random.between(1, 255));
+}
+
+}  // namespace
+
+void corrupt(Parcel& parcel, Random& random) {
+  if (parcel.refusal != Refusal::none) return;  // damaged before, on another link
+  static constexpr std::array<std::byte, PayloadPool::kMaxBytes> kZeros{};
+  const std::span<const std::byte> payload =
+      parcel.buffer.data != nullptr ? parcel.payload() : std::span(kZeros).first(parcel.payload_bytes);
+
+  std::array<std::byte, kMaxDatagram> datagram;
+  const std::size_t datagram_bytes = wire::encode_datagram(parcel.headers, payload, parcel.flow, datagram);
+  if (datagram_bytes == 0) {  // no opcode at all: no bytes to damage, and none that a port would take
+    parcel.refusal = Refusal::unknown_opcode;
+    return;
+  }
+  std::array<std::byte, wire::kMaxFrameHeaderBytes + kMaxDatagram> frame;
+  const std::size_t frame_bytes = wire::build_frame(parcel.flow, std::span(datagram).first(datagram_bytes), frame);
+  assert(frame_bytes > 0);
+
+  // From the IP header on: an Ethernet header is each link's own.
+  const std::span<std::byte> ip_packet = std::span(frame).first(frame_bytes).subspan(wire::Ethernet::kBytes);
+  damage(ip_packet, random);
+  wire::Packet read{parcel.flow, parcel.headers, {}};
+  parcel.refusal = wire::parse_ip(ip_packet, read);
+  if (parcel.refusal != Refusal::none) return;
+  assert(read.payload.size() <= parcel.payload_bytes);
+  parcel.flow = read.flow;
+  parcel.headers = read.headers;
+  if (parcel.buffer.data != nullptr) std::memcpy(parcel.buffer.data, read.payload.data(), read.payload.size());
+  parcel.payload_bytes = static_cast<std::uint32_t>(read.payload.size());
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,17 @@
+// What an event of the simulated world can be, and what its target and argument are then.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::sim {
+
+enum class Kind : std::uint8_t {
+  arrive,      // link, parcel: a packet's last bit is at the far end
+  let_go,      // link, ticket: a packet that waited for another to pass has waited long enough
+  wake,        // host, generation: the host asked to be woken
+  host_event,  // host, whatever the host wanted to be told
+  resume,      // parked coroutine, generation: it goes on
+  time_out,    // parked coroutine, generation: it goes on because it waited long enough
+};
+
+}  // namespace weft::sim

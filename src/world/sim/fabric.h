@@ -1,0 +1,151 @@
+// The simulated world's engine: a network and the hosts on it, run event by event. Hosts are of one type, known when this is
+// compiled: no virtual call a packet.
+#pragma once
+
+#include <cassert>
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "world/sim/network.h"
+#include "world/sim/scheduler.h"
+
+namespace weft::sim {
+
+// What a host must be. A parcel is the host's to read during the call only. A host may also have
+// `on_event(Time now, std::uint32_t argument)`, if it uses Fabric::post.
+template <class H>
+concept SimHost = requires(H host, Time now, const Parcel& parcel, Refusal refusal) {
+  host.on_parcel(now, parcel);
+  host.on_refused(now, refusal);  // the port threw a corrupted packet away
+  host.on_wake(now);
+};
+
+enum class Stop : std::uint8_t {
+  idle,         // nothing will ever happen again
+  time_limit,   // the next event lies beyond the limit
+  event_limit,  // so many events have happened
+};
+
+template <class Host>
+class Fabric : public Network {
+ public:
+  explicit Fabric(std::uint64_t seed) : Network(seed), tasks_(queue_) {}
+
+  // The host must live as long as the fabric runs.
+  HostIndex attach(Host& host, const wire::Address& address) {
+    hosts_.push_back({&host, kNever, 0});
+    return add_host(address);
+  }
+  [[nodiscard]] Host& host(HostIndex index) { return *hosts_[index].host; }
+  [[nodiscard]] Scheduler& tasks() { return tasks_; }
+
+  // A host has one alarm clock. This sets it to `at`, unless it rings earlier already; when it has rung (on_wake) it is off,
+  // and the host asks again for whatever else it wants. A later deadline than the first thus costs no event.
+  void wake(HostIndex index, Time at) {
+    Slot& slot = hosts_[index];
+    if (at >= slot.alarm) return;
+    slot.alarm = at;
+    push(at, Kind::wake, index, ++slot.generation);
+  }
+  void cancel_wake(HostIndex index) {
+    hosts_[index].alarm = kNever;
+    ++hosts_[index].generation;
+  }
+  // on_event(at, argument), once for each call.
+  void post(HostIndex index, Time at, std::uint32_t argument) { push(at, Kind::host_event, index, argument); }
+
+  // Until nothing is left to happen, or a limit is reached; what a task threw is thrown here.
+  Stop run_until_idle(Time limit = kNever, std::uint64_t events = UINT64_MAX) {
+    static_assert(SimHost<Host>);
+    for (Event event; events > 0; --events) {
+      if (!queue_.pop(event, limit)) return queue_.empty() ? Stop::idle : Stop::time_limit;
+      fetch_ahead();
+      dispatch(event);
+    }
+    return queue_.empty() ? Stop::idle : Stop::event_limit;
+  }
+
+  // All that happens up to and including `at`; then it is `at`.
+  Stop run_until(Time at, std::uint64_t events = UINT64_MAX) {
+    const Stop stop = run_until_idle(at, events);
+    if (stop != Stop::event_limit) queue_.advance_to(at);
+    return stop;
+  }
+
+ private:
+  struct Slot {
+    Host* host;
+    Time alarm;
+    std::uint32_t generation;
+  };
+
+  void dispatch(const Event& event) {
+    switch (static_cast<Kind>(event.kind())) {
+      case Kind::arrive: return arrive(event.target(), static_cast<ParcelId>(event.argument));
+      case Kind::let_go: return let_go(event.target(), event.argument);
+      case Kind::wake: return ring(hosts_[event.target()], event.argument);
+      case Kind::host_event: return tell(*hosts_[event.target()].host, event.argument);
+      case Kind::resume:
+      case Kind::time_out:
+        tasks_.on_event(static_cast<Kind>(event.kind()), event.target(), event.argument);
+        return tasks_.rethrow_failure();
+    }
+  }
+
+  void arrive(LinkIndex index, ParcelId id) {
+    ++counters_.hops;
+    const Link::End to = links_[index].to();
+    if (!to.is_host) return forward(to.index, id);
+    const Parcel& parcel = parcels_[id];
+    Host& host = *hosts_[to.index].host;
+    if (parcel.refusal == Refusal::none) [[likely]] {
+      ++counters_.delivered;
+      trace_.delivered(now(), parcel);
+      host.on_parcel(now(), parcel);
+    } else {
+      ++counters_.refused;
+      trace_.refused(now(), parcel);
+      host.on_refused(now(), parcel.refusal);
+    }
+    parcels_.release(id);
+  }
+
+  void ring(Slot& slot, std::uint32_t generation) {
+    if (slot.generation != generation) return;  // it was set to another time since
+    slot.alarm = kNever;
+    slot.host->on_wake(now());
+  }
+
+  void tell(Host& host, std::uint32_t argument) {
+    if constexpr (requires { host.on_event(Time{}, argument); }) {
+      host.on_event(now(), argument);
+    } else {
+      assert(false && "Fabric::post needs Host::on_event");
+    }
+  }
+
+  // Thousands of packets in flight do not fit the nearest caches: a packet is fetched when its event is a few places away,
+  // and its payload, which only the packet can tell, a little later.
+  void fetch_ahead() {
+    constexpr std::size_t kFar = 6, kNear = 2;
+    if (queue_.begins_run()) {
+      for (std::size_t ahead = 0; ahead < kFar; ++ahead) fetch(queue_.glimpse(ahead));
+    }
+    fetch(queue_.glimpse(kFar));
+    const Event* near = queue_.glimpse(kNear);
+    if (near != nullptr && static_cast<Kind>(near->kind()) == Kind::arrive && links_[near->target()].to().is_host) {
+      parcels_.prefetch_payload(static_cast<ParcelId>(near->argument));
+    }
+  }
+  void fetch(const Event* event) const {
+    if (event == nullptr || static_cast<Kind>(event->kind()) != Kind::arrive) return;
+    parcels_.prefetch(static_cast<ParcelId>(event->argument));
+  }
+
+  std::vector<Slot> hosts_;
+  Scheduler tasks_;
+};
+
+}  // namespace weft::sim

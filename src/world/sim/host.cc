@@ -1,0 +1,113 @@
+#include "world/sim/host.h"
+
+#include "world/sim/world.h"
+
+template class weft::nic::Card<weft::sim::CardWorld>;
+
+namespace weft::sim {
+
+void CardWorld::complete(std::uint32_t cq, const nic::Completion& done) {
+  network_.trace().add(network_.now(), index_, "completion",
+                       {done.id, static_cast<std::uint64_t>(done.status), static_cast<std::uint64_t>(done.kind),
+                        done.bytes, done.immediate, done.qpn.raw()});
+  nic::reveal(device_.card(), *this, network_.now(), cq);
+  news_ = true;
+}
+
+void CardWorld::notify(const nic::Event& event) {
+  network_.trace().add(network_.now(), index_, "event", {static_cast<std::uint64_t>(event.kind), event.number});
+  device_.on_event(event);
+  news_ = true;
+}
+
+Host::Host(World& world, const wire::Address& address, const host::DeviceConfig& config, std::uint64_t seed)
+    : world_(world), address_(address), numbers_(seed), device_(with_address(config, address), numbers_),
+      index_(world.attach(*this, address)), effects_(world, index_, device_), card_(device_.card(), effects_),
+      news_(world.tasks()), next_address_((std::uint64_t{index_} + 1) << 40) {}
+
+host::DeviceConfig Host::with_address(host::DeviceConfig config, const wire::Address& address) {
+  config.gids = {address};
+  return config;
+}
+
+Memory Host::allocate(host::Domain domain, std::size_t bytes, nic::Rights rights) {
+  constexpr std::uint64_t kPage = 4096;
+  auto& words = memory_.emplace_back((bytes + 7) / 8);
+  Memory m;
+  m.bytes = std::as_writable_bytes(std::span(words)).first(bytes);
+  m.address = next_address_;
+  next_address_ += (bytes + 2 * kPage - 1) / kPage * kPage;  // a page of nothing between two regions
+  const auto key = device_.register_region(domain, {m.bytes.data(), bytes, m.address, rights});
+  assert(key.has_value());
+  m.key = *key;
+  return m;
+}
+
+host::Error Host::post(host::QueuePair& qp, const host::WorkRequest& request) {
+  const host::Error e = qp.post_send(request);
+  ring_doorbells();
+  return e;
+}
+
+host::Error Host::post(host::QueuePair& qp, const host::ReceiveRequest& request) {
+  const host::Error e = qp.post_receive(request);
+  ring_doorbells();
+  return e;
+}
+
+host::Error Host::modify(host::QueuePair& qp, const host::QpAttributes& attributes, std::uint32_t mask) {
+  const host::Error e = qp.modify(attributes, mask);
+  ring_doorbells();
+  return e;
+}
+
+void Host::ring_doorbells() {
+  if (device_.doorbells_waiting()) world_.wake(index_, world_.now());
+}
+
+Task<nic::Completion> Host::completion(host::CompletionQueue& cq) {
+  nic::Completion done;
+  while (cq.poll({&done, 1}) == 0) co_await news_.wait();
+  co_return done;
+}
+
+Task<nic::Event> Host::async_event() {
+  std::optional<nic::Event> event;
+  while (!(event = device_.next_async_event())) co_await news_.wait();
+  co_return *event;
+}
+
+Task<host::CompletionQueue*> Host::completion_event(std::uint32_t channel) {
+  host::CompletionQueue* cq = nullptr;
+  while ((cq = device_.next_completion_event(channel)) == nullptr) co_await news_.wait();
+  co_return cq;
+}
+
+void Host::on_parcel(Time now, const Parcel& parcel) {
+  card_.on_packet(now, parcel.packet());
+  drive(now);
+}
+
+void Host::on_refused(Time, Refusal why) { card_.on_refused(why); }
+
+void Host::on_wake(Time now) {
+  card_.on_time(now);
+  drive(now);
+}
+
+// Lets the card do what it can now. It sends no faster than its link carries: a card does not hold packets in store.
+void Host::drive(Time now) {
+  device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(now, slot); });
+  while (card_.has_work()) {
+    const Time link_free = world_.link(world_.uplink(index_)).free_at();
+    if (link_free > now) {
+      world_.wake(index_, link_free);
+      break;
+    }
+    card_.transmit(now, 1);
+  }
+  if (effects_.take_news()) news_.notify_all();
+  if (const Time next = card_.next_deadline(); next != kNever) world_.wake(index_, std::max(next, now));
+}
+
+}  // namespace weft::sim

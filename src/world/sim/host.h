@@ -1,0 +1,93 @@
+// A host of the simulated world: a device, its card, and applications that are coroutines.
+//
+//   Task<> client(Host& host, QueuePair& qp, CompletionQueue& cq) {
+//     host.post(qp, request);
+//     const nic::Completion done = co_await host.completion(cq);
+//   }
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/device.h"
+#include "nic/card.h"
+#include "world/sim/card_world.h"
+#include "world/sim/fabric.h"
+#include "world/sim/random.h"
+#include "world/sim/signal.h"
+#include "world/sim/task.h"
+
+namespace weft::sim {
+
+class World;
+
+// Memory of a simulated host that has been registered. Its addresses come from a counter, not from the machine, so
+// that they are the same in every run.
+struct Memory {
+  std::span<std::byte> bytes;
+  std::uint64_t address = 0;
+  wire::Key key{};
+  [[nodiscard]] nic::Sge sge(std::uint64_t offset, std::uint32_t length) const {
+    return {address + offset, length, key};
+  }
+  [[nodiscard]] nic::Sge sge() const { return sge(0, static_cast<std::uint32_t>(bytes.size())); }
+};
+
+class Host {
+ public:
+  Host(World& world, const wire::Address& address, const host::DeviceConfig& config, std::uint64_t seed);
+
+  [[nodiscard]] HostIndex index() const { return index_; }
+  [[nodiscard]] const wire::Address& address() const { return address_; }
+  [[nodiscard]] host::Device& device() { return device_; }
+  [[nodiscard]] const nic::Counters& counters() const { return device_.card().counters; }
+  [[nodiscard]] World& world() { return world_; }
+
+  [[nodiscard]] Memory allocate(host::Domain domain, std::size_t bytes, nic::Rights rights);
+
+  // Posting, as programs do; the doorbell is heard at this same time.
+  [[nodiscard]] host::Error post(host::QueuePair& qp, const host::WorkRequest& request);
+  [[nodiscard]] host::Error post(host::QueuePair& qp, const host::ReceiveRequest& request);
+  [[nodiscard]] host::Error modify(host::QueuePair& qp, const host::QpAttributes& attributes, std::uint32_t mask);
+  void ring_doorbells();  // after calls to the device itself
+
+  // -- to be awaited --
+  Task<nic::Completion> completion(host::CompletionQueue& cq);
+  Task<nic::Event> async_event();
+  Task<host::CompletionQueue*> completion_event(std::uint32_t channel);
+  [[nodiscard]] Signal& news() { return news_; }
+
+  // -- the fabric's part --
+  void on_parcel(Time now, const Parcel& parcel);
+  void on_refused(Time now, Refusal why);
+  void on_wake(Time now);
+
+ private:
+  class SeededNumbers final : public host::RandomSource {
+   public:
+    explicit SeededNumbers(std::uint64_t seed) : random_(seed) {}
+    std::uint64_t next() override { return random_.next(); }
+
+   private:
+    Random random_;
+  };
+  static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
+  void drive(Time now);
+
+  World& world_;
+  wire::Address address_;
+  SeededNumbers numbers_;
+  host::Device device_;
+  HostIndex index_;
+  CardWorld effects_;
+  nic::Card<CardWorld> card_;
+  Signal news_;
+  std::deque<std::vector<std::uint64_t>> memory_;  // in words: atomics want alignment
+  std::uint64_t next_address_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,83 @@
+// One direction of a cable. Packets leave one after the other in the order in which they were offered, each for as long as
+// its bytes take at the link's rate, and arrive after the propagation delay, at times that strictly increase. Because the
+// queue in front of a link is unbounded and in order, when a packet arrives is known when it is offered: a packet costs one
+// event a hop.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <memory>
+
+#include "base/time.h"
+#include "world/sim/fault_plan.h"
+#include "world/sim/faults.h"
+
+namespace weft::sim {
+
+struct LinkSpec {
+  std::uint64_t bits_per_second = 0;  // 0: any number of bytes takes no time
+  Time delay = 0;
+  FaultPlan faults{};
+};
+
+struct LinkCounters {
+  std::uint64_t packets = 0, bytes = 0;  // that went onto the wire, second copies and later losses included
+};
+
+using LinkIndex = std::uint32_t;
+inline constexpr LinkIndex kNoLink = 0xFFFF'FFFF;
+
+class Link {
+ public:
+  struct End {
+    bool is_host = true;
+    std::uint32_t index = 0;  // of the host or the switch
+  };
+
+  Link(const LinkSpec& spec, End to) : rate_(spec.bits_per_second), delay_(spec.delay), to_(to) {
+    assert(delay_ >= 0);
+    constexpr std::uint64_t kByteAtOneBit = 8 * std::uint64_t{1'000'000'000'000};  // ps
+    if (rate_ != 0 && kByteAtOneBit % rate_ == 0) byte_time_ = kByteAtOneBit / rate_;
+  }
+
+  // How long `bytes` occupy the wire, rounded up to a picosecond.
+  [[nodiscard]] Time duration(std::uint32_t bytes) const {
+    if (byte_time_ != 0 || rate_ == 0) return static_cast<Time>(bytes * byte_time_);
+    const std::uint64_t bits_in_ps = std::uint64_t{bytes} * 8 * 1'000'000'000'000;  // up to 2 MB
+    return static_cast<Time>((bits_in_ps + rate_ - 1) / rate_);
+  }
+
+  // Puts a packet behind all others; it may leave from `earliest` on. Answers when its last bit arrives.
+  Time carry(Time earliest, std::uint32_t bytes) {
+    free_at_ = std::max(earliest, free_at_) + duration(bytes);
+    ++counters_.packets;
+    counters_.bytes += bytes;
+    last_arrival_ = std::max(free_at_ + delay_, last_arrival_ + 1);
+    return last_arrival_;
+  }
+
+  // When the last bit of the packet carried last leaves. A rate without limit can let many leave at once.
+  [[nodiscard]] Time free_at() const { return free_at_; }
+  // An arrival directly behind the last one, for what waited to be overtaken.
+  Time next_arrival(Time not_before) { return last_arrival_ = std::max(not_before, last_arrival_ + 1); }
+
+  [[nodiscard]] End to() const { return to_; }
+  [[nodiscard]] const LinkCounters& counters() const { return counters_; }
+
+  // nullptr: nothing goes wrong here.
+  [[nodiscard]] FaultInjector* faults() const { return faults_.get(); }
+  void set_faults(std::unique_ptr<FaultInjector> faults) { faults_ = std::move(faults); }
+
+ private:
+  Time free_at_ = 0;
+  Time last_arrival_ = -1;
+  std::uint64_t byte_time_ = 0;  // ps, when that is a whole number
+  std::uint64_t rate_;
+  Time delay_;
+  End to_;
+  std::unique_ptr<FaultInjector> faults_;
+  LinkCounters counters_;
+};
+
+}  // namespace weft::sim

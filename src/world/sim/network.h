@@ -1,0 +1,123 @@
+// Everything between the hosts: event queue, packets in flight, links, switches, and the record of what happened. What a
+// host is, it does not know; that is fabric.h.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "wire/types.h"
+#include "world/sim/event_kind.h"
+#include "world/sim/event_queue.h"
+#include "world/sim/link.h"
+#include "world/sim/parcel.h"
+#include "world/sim/random.h"
+#include "world/sim/routes.h"
+#include "world/sim/switch.h"
+#include "world/sim/trace.h"
+
+namespace weft::sim {
+
+using SwitchIndex = std::uint32_t;
+
+struct NetworkCounters {
+  std::uint64_t sent = 0;       // by hosts
+  std::uint64_t hops = 0;       // arrivals at a link's far end
+  std::uint64_t delivered = 0;  // to hosts
+  std::uint64_t refused = 0;    // by the ports of hosts, because they were corrupted
+  std::uint64_t unroutable = 0;
+};
+
+class Network {
+ public:
+  explicit Network(std::uint64_t seed);
+  Network(const Network&) = delete;  // injectors point into it
+  Network& operator=(const Network&) = delete;
+
+  // ---- building; topology.h has the usual shapes ----
+  HostIndex add_host(const wire::Address& address);
+  SwitchIndex add_switch();
+  // A host's only way out, to `to`. A link to a host is a way in.
+  LinkIndex add_uplink(HostIndex from, Link::End to, const LinkSpec& spec);
+  LinkIndex add_port(SwitchIndex from, Link::End to, const LinkSpec& spec);
+  void set_route(SwitchIndex at, HostIndex destination, LinkIndex out) { switches_[at].set_route(destination, out); }
+  // Replaces what goes wrong on a link; packets that waited on it to be overtaken go on at once.
+  void set_faults(LinkIndex link, const FaultPlan& plan);
+
+  // ---- sending ----
+  // The parcel is the network's from here on. It leaves not before `earliest`; a host's packets leave in the order of
+  // these calls.
+  void send(HostIndex from, ParcelId id, Time earliest) {
+    assert(earliest >= now());
+    Parcel& parcel = parcels_[id];
+    parcel.from = from;
+    const AddressKey destination(parcel.flow.destination);
+    parcel.to = addresses_.find(destination);
+    parcel.wire_bytes = wire_bytes(destination.is_v4(), parcel.headers.bth.opcode, parcel.payload_bytes);
+    ++counters_.sent;
+    if (parcel.to == kNoHost || uplinks_[from] == kNoLink) [[unlikely]] return drop_unroutable(id);
+    transmit(uplinks_[from], id, earliest);
+  }
+  void send(HostIndex from, ParcelId id) { send(from, id, now()); }
+
+  // ---- what there is ----
+  [[nodiscard]] Time now() const { return queue_.now(); }
+  [[nodiscard]] EventQueue& queue() { return queue_; }
+  [[nodiscard]] ParcelPool& parcels() { return parcels_; }
+  [[nodiscard]] TraceDigest& trace() { return trace_; }
+  // The world's own stream of chance, for workloads and applications.
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] const Link& link(LinkIndex index) const { return links_[index]; }
+  [[nodiscard]] std::size_t links() const { return links_.size(); }
+  [[nodiscard]] std::size_t hosts() const { return uplinks_.size(); }
+  [[nodiscard]] LinkIndex uplink(HostIndex host) const { return uplinks_[host]; }
+  [[nodiscard]] const NetworkCounters& counters() const { return counters_; }
+  // All injectors' counters together.
+  [[nodiscard]] FaultCounters fault_counters() const;
+
+ protected:
+  // A packet came to a switch.
+  void forward(SwitchIndex at, ParcelId id) {
+    const LinkIndex out = switches_[at].route(parcels_[id].to);
+    if (out == kNoLink) [[unlikely]] return drop_unroutable(id);
+    transmit(out, id, now());
+  }
+  void let_go(LinkIndex link, std::uint32_t ticket);
+
+  void push(Time at, Kind kind, std::uint32_t target, std::uint32_t argument) {
+    queue_.push(at, static_cast<std::uint8_t>(kind), target, argument);
+  }
+
+  EventQueue queue_;
+  ParcelPool parcels_;
+  std::vector<Link> links_;
+  TraceDigest trace_;
+  NetworkCounters counters_;
+
+ private:
+  void transmit(LinkIndex index, ParcelId id, Time earliest) {
+    Link& link = links_[index];
+    if (link.faults() != nullptr) [[unlikely]] return transmit_with_faults(index, id, earliest);
+    arrive_at(link.carry(earliest, parcels_[id].wire_bytes), index, id);
+  }
+  void arrive_at(Time at, LinkIndex link, ParcelId id) {
+    push(at, Kind::arrive, link, static_cast<std::uint32_t>(id));
+  }
+  void transmit_with_faults(LinkIndex index, ParcelId id, Time earliest);
+  void pass(Time at, LinkIndex index, ParcelId id);
+  void drop_unroutable(ParcelId id);
+  LinkIndex add_link(Link::End to, const LinkSpec& spec);
+
+  std::vector<Switch> switches_;
+  std::vector<LinkIndex> uplinks_;  // by host
+  AddressTable addresses_;
+  std::uint64_t seed_;
+  Random random_;
+  std::uint64_t world_count_ = 0;  // packets offered to injectors that count world-wide
+  std::uint32_t injectors_ = 0;
+  std::uint32_t holds_ = 0;  // tickets given to packets that wait to be overtaken
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,230 @@
+"""Every rule of tidy.py can fail: each is shown a made-up tree that breaks it, and one beside it that does not."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import source  # noqa: E402
+import tidy  # noqa: E402
+
+HEADER = "// What it is for.\n#pragma once\n"
+
+
+def findings(files):
+    """What tidy says about a tree of {path: text}."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            file = Path(root) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return tidy.check(root)
+
+
+def rules(path, text):
+    return [f.rule for f in findings({path: text})]
+
+
+class Case(unittest.TestCase):
+    def breaks(self, rule, path, text):
+        self.assertEqual(rules(path, text), [rule], f"{path}:\n{text}")
+
+    def keeps(self, path, text):
+        self.assertEqual(rules(path, text), [], f"{path}:\n{text}")
+
+
+class Imports(Case):
+    def test_every_pair_of_rooms(self):
+        rooms = ["base", "wire", "nic", "host", "cm", "world", "verbs", "storage", "cli"]
+        for room in rooms:
+            for target in rooms:
+                allowed = room == target or tidy.ORDER[target] < tidy.ORDER[room]
+                expected = [] if allowed else ["import"]
+                self.assertEqual(rules(f"src/{room}/a.cc", f'#include "{target}/b.h"\n'), expected, (room, target))
+
+    def test_the_rule_reads_left_to_right(self):
+        self.breaks("import", "src/wire/parse.cc", '#include "nic/card.h"\n')
+        self.breaks("import", "src/nic/card.h", HEADER + '#include "host/queue.h"\n')
+        self.breaks("import", "src/nic/card.h", HEADER + "#include <host/queue.h>\n")
+        self.keeps("src/nic/card.h", HEADER + '#include "wire/parse.h"\n#include "nic/context.h"\n')
+
+    def test_a_test_beside_a_file_obeys_it_too(self):
+        self.breaks("import", "src/nic/card_test.cc", '#include "world/sim/world.h"\n')
+        self.keeps("tests/sim/card_test.cc", '#include "world/sim/world.h"\n#include "nic/card.h"\n')
+
+    def test_worlds_are_strangers(self):
+        self.breaks("import", "src/world/sim/a.cc", '#include "world/direct/b.h"\n')
+        self.breaks("import", "src/world/direct/a.cc", '#include "world/real/b.h"\n')
+        self.breaks("import", "src/world/a.cc", '#include "world/sim/b.h"\n')
+        self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
+        self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
+
+    def test_the_public_interface_starts_at_host(self):
+        self.breaks("import", "src/nic/a.cc", '#include "weft/device.h"\n')
+        self.breaks("import", "src/wire/a.cc", "#include <weft/device.h>\n")
+        self.keeps("src/host/a.cc", '#include "weft/device.h"\n')
+        self.keeps("src/cli/a.cc", "#include <weft/device.h>\n")
+
+    def test_public_headers_stand_alone(self):
+        self.breaks("import", "include/weft/a.h", HEADER + '#include "wire/types.h"\n')
+        self.breaks("import", "include/weft/a.h", HEADER + "#include <fmt/format.h>\n")
+        self.keeps("include/weft/a.h", HEADER + '#include <span>\n#include "weft/b.h"\n#include <weft/c.h>\n')
+
+    def test_paths_start_at_a_room(self):
+        self.breaks("import", "src/nic/a.cc", '#include "context.h"\n')
+        self.breaks("import", "src/nic/a.cc", '#include "../host/queue.h"\n')
+        self.breaks("import", "src/attic/a.cc", '#include "wire/types.h"\n')
+        self.keeps("src/wire/a.cc", "#include <isa-l/crc.h>\n")
+
+    def test_an_include_in_a_comment_is_none(self):
+        self.keeps("src/wire/a.cc", '// #include "nic/card.h"\n/*\n#include "cli/main.h"\n*/\n')
+
+
+class Purity(Case):
+    def test_pure_rooms_know_no_system(self):
+        for room in ["base", "wire", "nic", "host", "cm"]:
+            for name in ["sys/socket.h", "netinet/in.h", "arpa/inet.h", "linux/if.h", "pthread.h", "unistd.h",
+                         "fcntl.h", "poll.h", "thread", "mutex", "condition_variable", "chrono", "ctime", "time.h",
+                         "random"]:
+                self.breaks("pure", f"src/{room}/a.cc", f"#include <{name}>\n")
+        self.breaks("pure", "include/weft/a.h", HEADER + "#include <chrono>\n")
+        self.keeps("src/nic/a.cc", "#include <cstdint>\n#include <span>\n")
+
+    def test_their_tests_may(self):
+        self.keeps("src/wire/a_test.cc", "#include <thread>\n#include <random>\n")
+
+    def test_the_real_world_may(self):
+        self.keeps("src/world/real/a.cc", "#include <sys/socket.h>\n#include <chrono>\nauto t = steady_clock::now();\n")
+
+    def test_the_simulated_world_has_its_own_time(self):
+        self.breaks("deterministic", "src/world/sim/a.cc", "#include <chrono>\n")
+        self.breaks("deterministic", "src/world/direct/a.cc", "#include <random>\n")
+        self.keeps("src/world/sim/a.cc", "#include <coroutine>\n#include <fcntl.h>\n")
+
+
+class Determinism(Case):
+    def test_no_clock_and_no_dice(self):
+        for room in ["base", "wire", "nic", "host", "cm", "world/sim", "world/direct"]:
+            for code in ["auto t = std::chrono::steady_clock::now();", "auto t = system_clock::now();",
+                         "std::random_device device;", "int n = rand();"]:
+                self.breaks("deterministic", f"src/{room}/a.cc", code + "\n")
+        self.keeps("src/nic/a.cc", "int n = operand(1);  // not rand()\nconst char* s = \"steady_clock\";\n")
+
+    def test_no_unordered_containers(self):
+        for room in ["base", "wire", "nic", "host", "cm", "world/sim"]:
+            self.breaks("deterministic", f"src/{room}/a.cc", "std::unordered_map<int, int> m;\n")
+        self.keeps("src/cli/a.cc", "std::unordered_map<int, int> m;\n")
+        self.keeps("src/nic/a.cc", "std::map<int, int> m;\n")
+
+
+class Words(Case):
+    def test_the_card_calls_nothing_indirectly(self):
+        self.breaks("dispatch", "src/nic/a.h", HEADER + "std::function<void()> f;\n")
+        self.breaks("dispatch", "src/nic/star/a.h", HEADER + "struct A { virtual void f() = 0; };\n")
+        self.keeps("src/nic/a.h", HEADER + "// a virtual address\nstd::uint64_t virtual_address;\n")
+        self.keeps("src/cli/a.h", HEADER + "std::function<void()> f;\n")
+
+    def test_casts_only_at_the_wire(self):
+        cast = "auto* p = reinterpret_cast<const char*>(q);\n"
+        self.breaks("cast", "src/host/a.cc", cast)
+        self.breaks("cast", "tests/sim/a.cc", cast)
+        self.keeps("src/wire/a.cc", cast)
+
+    def test_headers_are_read_once(self):
+        self.breaks("pragma-once", "src/wire/a.h", "int f();\n")
+        self.breaks("pragma-once", "src/wire/a.h", "// #pragma once\nint f();\n")
+        self.keeps("src/wire/a.h", HEADER + "int f();\n")
+
+    def test_nothing_is_left_unfinished(self):
+        for mark in ["TO" + "DO", "FIX" + "ME"]:
+            self.breaks("unfinished", "src/wire/a.cc", f"// {mark}: later\n")
+            self.breaks("unfinished", "docs/a.md", f"{mark}\n")
+        self.keeps("src/wire/a.cc", "// TO" + "DOS is a list\n")
+
+    def test_no_machine_is_special(self):
+        for folder in ["root", "work", "home/me"]:
+            self.breaks("machine-path", "docs/a.md", f"see /{folder}/x\n")
+            self.breaks("machine-path", "scripts/a", f'cd "/{folder}/x"\n')
+        self.keeps("docs/a.md", "see src/work/x and /usr/bin/python3\n")
+
+    def test_packages_come_from_where_the_machine_says(self):
+        for host in ["deb.debian" + ".org", "pypi" + ".org", "index" + "-url"]:
+            self.breaks("package-host", "scripts/a", f"fetch {host}\n")
+
+
+class Sizes(Case):
+    def test_columns_are_characters(self):
+        self.breaks("columns", "src/wire/a.cc", "//" + "x" * 119 + "\n")
+        self.breaks("columns", "cmake/a.cmake", "#" + "x" * 120 + "\n")
+        self.keeps("src/wire/a.cc", "//" + "ü" * 118 + "\n")
+        self.keeps("docs/a.md", "x" * 500 + "\n")
+
+    def test_files_end(self):
+        self.breaks("file-length", "src/wire/a.cc", "int x;\n" * 601)
+        self.keeps("src/wire/a.cc", "int x;\n" * 600)
+
+    def body(self, lines):
+        return "  x = 1;\n" * (lines - 2)
+
+    def test_functions_end(self):
+        heads = ["void f() {", "int A::f(int x) const noexcept {", "auto f(int x) -> int {", "TEST(A, b) {",
+                 "constexpr bool operator==(A a, A b) {", "template <class T> T f(T x) {", "struct A f(int x) {",
+                 "A::A(int x) : a_(x), b_{x} {", "A::A(int x) : a_{x}, b_(x) {", "A::A(int x) : a_{{x}}, b_{1'000} {"]
+        for head in heads:
+            self.breaks("function-length", "src/wire/a.cc", head + "\n" + self.body(71) + "}\n")
+            self.keeps("src/wire/a.cc", head + "\n" + self.body(70) + "}\n")
+
+    def test_functions_inside_classes_and_namespaces(self):
+        inside = "namespace a {\nextern \"C\" {\ntemplate <class T>\nclass A : public B {\n public:\n%s};\n}\n}\n"
+        long = "  void f() {\n" + self.body(71) + "  }\n"
+        short = "  void f() {\n" + self.body(50) + "  }\n"
+        self.breaks("function-length", "src/wire/a.cc", inside % long)
+        self.breaks("function-length", "src/wire/a.cc", inside % (short + long))
+        self.keeps("src/wire/a.cc", inside % (short + " private:\n" + short))
+
+    def test_classes_tables_and_concepts_may_be_long(self):
+        self.keeps("src/wire/a.cc", "class A {\n" + "  int x = 1;\n" * 100 + "};\n")
+        self.keeps("src/wire/a.cc", "constexpr std::array<A, (3)> k{\n" + "  A{1},\n" * 100 + "};\n")
+        self.keeps("src/wire/a.cc", "enum class A : int {\n" + "  a,\n" * 100 + "};\n")
+        self.keeps("src/wire/a.cc", "template <class W>\nconcept World = requires(W w) {\n" + "  w;\n" * 100 + "};\n")
+
+    def test_braces_in_literals_and_comments_do_not_count(self):
+        code = "void f() {\n  auto s = \"{\";\n  auto c = '{';\n  auto r = R\"({{)\";  // {\n}\n"
+        self.keeps("src/wire/a.cc", code * 30)
+        self.assertEqual(len(list(source.functions(code * 30))), 30)
+
+    def test_a_finding_names_the_function(self):
+        text = "int x;\n\nTEST(Card, Sends) {\n" + self.body(71) + "}\n"
+        (found,) = findings({"src/nic/a_test.cc": text})
+        self.assertEqual((found.line, found.name), (3, "Card.Sends"))
+
+
+class Exceptions(Case):
+    CAST = "auto* p = reinterpret_cast<const char*>(q);\n"
+
+    def test_with_a_reason(self):
+        found = findings({"src/host/a.cc": self.CAST, tidy.ALLOW: "cast src/host/a.cc the kernel wants it\n"})
+        self.assertEqual(found, [])
+
+    def test_without_a_reason(self):
+        found = findings({"src/host/a.cc": self.CAST, tidy.ALLOW: "cast src/host/a.cc\n"})
+        self.assertEqual([f.rule for f in found], ["cast", "allow"])
+
+    def test_for_one_function(self):
+        body = "() {\n" + "  x = 1;\n" * 70 + "}\n"
+        files = {"src/nic/a.cc": "void f" + body + "void g" + body,
+                 tidy.ALLOW: "function-length src/nic/a.cc:f one table of transitions\n"}
+        self.assertEqual([f.name for f in findings(files)], ["g"])
+
+    def test_that_nobody_needs(self):
+        found = findings({"src/host/a.cc": "int x;\n", tidy.ALLOW: "cast src/host/a.cc the kernel wants it\n"})
+        self.assertEqual([f.rule for f in found], ["allow"])
+
+    def test_every_finding_says_where(self):
+        (found,) = findings({"src/host/a.cc": "int x;\n" + self.CAST})
+        self.assertTrue(str(found).startswith("src/host/a.cc:2: cast: "))
+
+
+if __name__ == "__main__":
+    unittest.main()
