@@ -1,16 +1,16 @@
-// How many packets cross how many links of the simulated world in a second of ours: hosts around one switch, each with so
-// many packets under way, answering every packet that arrives with one of the same size to a host drawn at random. Packets
-// carry real bytes, copied in at the sender and digested at the receiver. A hop is one link traversed.
+// How many packets cross how many links of the simulated world in a second of ours: hosts around one switch, each with
+// so many packets under way, answering every packet that arrives with one of the same size to a host drawn at random.
+// Packets carry real bytes, copied in at the sender and digested at the receiver. A hop is one link traversed.
 //
 //   build/bench/sim_hops
-#include <benchmark/benchmark.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "world/sim/fabric.h"
 #include "world/sim/topology.h"

@@ -263,8 +263,9 @@ void Device::on_event(const nic::Event& event) {
 }
 
 void Device::ring(QueuePair& qp) {
-  if (qp.rung) return;
-  qp.rung = true;
+  nic::Context& c = card_.contexts[qp.slot()];
+  if (c.rung) return;
+  c.rung = true;
   doorbells_.push(qp.slot());
 }
 

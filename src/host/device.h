@@ -87,7 +87,7 @@ class Device {
   void take_doorbells(Deliver&& deliver) {
     while (!doorbells_.empty()) {
       const std::uint32_t slot = doorbells_.pop();
-      qps_[slot]->rung = false;
+      card_.contexts[slot].rung = false;
       deliver(slot);
     }
   }

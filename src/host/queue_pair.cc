@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "host/device.h"
 
@@ -24,8 +25,8 @@ std::uint16_t source_port_of(wire::Qpn a, wire::Qpn b) {
 }  // namespace
 
 QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options)
-    : device_(device), slot_(slot), qpn_(qpn), domain_(domain), options_(options),
-      context_(device.card_.contexts.make(slot)) {
+    : device_(device), context_(device.card_.contexts.make(slot)), slot_(slot), qpn_(qpn), domain_(domain),
+      options_(options) {
   const QpLimits& l = options_.limits;
   const std::size_t send_stride = nic::entry_stride<nic::Work>(l.send_sges, l.inline_bytes);
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
@@ -52,11 +53,12 @@ QueuePair::~QueuePair() {
 // Everything but what was fixed when the queue pair was made is as new; its number stays.
 void QueuePair::reset() {
   const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
+  const bool rung = context_.rung;  // it still stands among the doorbells
   device_.card_.timers.remove(slot_);
   device_.card_.ready.remove(slot_);
   device_.card_.owing.remove(slot_);
   nic::Context& c = device_.card_.contexts.make(slot_);
-  c.timer_place = nic::kNone;
+  c.rung = rung;
   c.qpn = qpn_;
   c.service = options_.service;
   c.domain = domain_;
@@ -90,7 +92,7 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
   if ((mask & (QpMask::alternate_path | QpMask::migration | QpMask::capabilities)) != 0) return Error::not_supported;
   if ((mask & QpMask::port) != 0 && a.port != 1) return Error::invalid_argument;
   if ((mask & QpMask::pkey_index) != 0 && a.pkey_index != 0) return Error::invalid_argument;
-  if ((mask & QpMask::path) != 0 && a.gid_index >= device_.card_.port.gid_count) return Error::invalid_argument;
+  if ((mask & QpMask::path) != 0 && !device_.card_.port.reaches(a.peer, a.gid_index)) return Error::invalid_argument;
   if ((mask & QpMask::mtu) != 0) {
     if (!std::has_single_bit(a.mtu) || a.mtu < 256 || a.mtu > 4096) return Error::invalid_argument;
     if (a.mtu > d.mtu) return Error::limit_exceeded;
@@ -202,7 +204,7 @@ Error QueuePair::judge_work(const WorkRequest& r, std::uint64_t& length) const {
   switch (options_.service) {
     case wire::Service::ud:
       if (r.kind != WorkKind::send && r.kind != WorkKind::send_immediate) return Error::invalid_argument;
-      return r.to.gid_index < device_.card_.port.gid_count ? Error::none : Error::invalid_argument;
+      return device_.card_.port.reaches(r.to.destination, r.to.gid_index) ? Error::none : Error::invalid_argument;
     case wire::Service::uc:
       if (nic::reads_back(r.kind) || r.kind == WorkKind::send_invalidate) return Error::invalid_argument;
       break;
@@ -220,7 +222,7 @@ Error QueuePair::post_send(const WorkRequest& r) {
   if (c.sq_posted - c.sq_done == options_.limits.send_entries) return Error::queue_full;
 
   std::byte* entry = c.sq + std::size_t{c.sq_posted & (options_.limits.send_entries - 1)} * c.sq_stride;
-  nic::Work w;
+  nic::Work& w = *new (entry) nic::Work;  // in place: built elsewhere and copied, it would stall on its own bytes
   w.id = r.id;
   w.kind = r.kind;
   w.flags = static_cast<std::uint8_t>((r.signaled ? nic::WorkFlags::signaled : 0) |
@@ -244,7 +246,6 @@ Error QueuePair::post_send(const WorkRequest& r) {
     w.key = r.remote_key.raw();
     w.remote = {r.remote_address, r.compare_add, r.swap};
   }
-  std::memcpy(entry, &w, sizeof w);
   std::byte* tail = entry + sizeof w;
   if (r.is_inline) {
     for (const nic::Fragment& f : r.inline_data) {

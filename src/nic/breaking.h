@@ -23,18 +23,18 @@ class Endings {
   void finish_work(Context& c, Status status, Refusal reason = Refusal::none) {
     const Work& w = work_at(c, c.sq_done);
     const bool silent = status == Status::success && !c.signal_all && (w.flags & WorkFlags::signaled) == 0;
-    if (!silent) {
-      Completion done;
-      done.id = w.id;
-      done.status = status;
-      done.kind = completion_kind(w.kind);
-      done.reason = reason;
-      done.bytes = w.length;
-      done.qpn = c.qpn;
-      if (status != Status::success) core_.count(Counter::req_cqe_error);
-      report(c, c.send_cq, done);
-    }
     ++c.sq_done;
+    if (silent) return;
+    if (status != Status::success) core_.count(Counter::req_cqe_error);
+    Completion* done = core_.start_completion(c.send_cq);
+    if (done == nullptr) return overflowed(c);
+    done->id = w.id;
+    done->status = status;
+    done->kind = completion_kind(w.kind);
+    done->reason = reason;
+    done->bytes = w.length;
+    done->qpn = c.qpn;
+    core_.complete(c.send_cq, *done);
   }
 
   // The oldest work cannot be done: it completes with its status, and the rest is flushed. A datagram or
@@ -63,22 +63,23 @@ class Endings {
 
   // The receive entry that the message under way has taken is done.
   void finish_receive(Context& c, const ReceiveEnd& end) {
-    const Receive& r = receive_at(c, c.receive_entry);
-    Completion done;
-    done.id = r.id;
-    done.status = end.status;
-    done.kind = end.kind;
-    done.reason = end.reason;
-    done.bytes = end.bytes;
-    done.qpn = c.qpn;
-    done.has_grh = end.grh;
-    done.traffic_class = end.traffic_class;
-    if (c.shared_rq != kNone) done.shared_entry = c.receive_entry;
-    if (end.headers != nullptr) describe(*end.headers, done);
-    if (end.status != Status::success) core_.count(Counter::resp_cqe_error);
-    if (c.shared_rq == kNone) ++c.rq_done;
+    const std::uint32_t entry = c.receive_entry;
     c.receive_entry = kNone;
-    report(c, c.receive_cq, done);
+    if (c.shared_rq == kNone) ++c.rq_done;
+    if (end.status != Status::success) core_.count(Counter::resp_cqe_error);
+    Completion* done = core_.start_completion(c.receive_cq);
+    if (done == nullptr) return overflowed(c);
+    done->id = receive_at(c, entry).id;
+    done->status = end.status;
+    done->kind = end.kind;
+    done->reason = end.reason;
+    done->bytes = end.bytes;
+    done->qpn = c.qpn;
+    done->has_grh = end.grh;
+    done->traffic_class = end.traffic_class;
+    if (c.shared_rq != kNone) done->shared_entry = entry;
+    if (end.headers != nullptr) describe(*end.headers, *done);
+    core_.complete(c.receive_cq, *done);
   }
 
   // The receive entry for a new message; false when nothing is posted.
@@ -142,9 +143,9 @@ class Endings {
     if (info.ieth) done.immediate = h.invalidate.key.raw();
     if (info.deth) done.source_qpn = h.deth.source;
   }
-  void report(Context& c, std::uint32_t cq, Completion& done) {
-    if (core_.complete(cq, done) || c.state == QpState::error) return;
-    // IBA 11.6.3.1: a queue pair whose completions have nowhere to go cannot go on.
+  // IBA 11.6.3.1: a queue pair whose completions have nowhere to go cannot go on.
+  void overflowed(Context& c) {
+    if (c.state == QpState::error) return;
     c.broken_by = Refusal::cq_overflow;
     c.state = QpState::error;
     core_.state.timers.disarm(core_.slot(c));

@@ -32,10 +32,13 @@ class Card {
     core_.now = now;
     receive(p);
   }
-  // A batch: contexts are fetched ahead of their use.
+  // This packet comes next, or soon: its context is fetched ahead.
+  void expect(const wire::Packet& p) {
+    const bool response = wire::info(p.headers.bth.opcode).is_response();
+    prefetch(core_.state.contexts.slot_of(p.headers.bth.destination), response ? kRequesterLine : kResponderLine);
+  }
   void on_packets(Time now, std::span<const wire::Packet> packets) {
     core_.now = now;
-    for (const wire::Packet& p : packets) prefetch(core_.state.contexts.slot_of(p.headers.bth.destination));
     for (const wire::Packet& p : packets) receive(p);
   }
   // The port could not make a packet of what arrived.
@@ -66,21 +69,23 @@ class Card {
     }
     SlotQueue& ready = core_.state.ready;
     for (; turns > 0 && !ready.empty(); --turns) {
-      if (const std::uint32_t ahead = ready.peek(kPrefetchDistance); ahead != kNone) prefetch(ahead);
+      if (const std::uint32_t ahead = ready.peek(kPrefetchDistance); ahead != kNone) prefetch(ahead, kRequesterLine);
       turn(ready.pop());
     }
   }
 
  private:
   static constexpr std::uint32_t kPrefetchDistance = 4;
+  static constexpr std::size_t kRequesterLine = 64, kResponderLine = 128;  // of a Context
 
   Context& context(std::uint32_t slot) {
     core_.world.touch(OnChip::context, slot);
     return core_.state.contexts[slot];
   }
-  void prefetch(std::uint32_t slot) {
-    const auto* line = reinterpret_cast<const std::byte*>(&core_.state.contexts[slot]);
-    for (std::size_t i = 0; i < sizeof(Context); i += 64) __builtin_prefetch(line + i, 1);
+  void prefetch(std::uint32_t slot, std::size_t line) {
+    const auto* c = reinterpret_cast<const std::byte*>(&core_.state.contexts[slot]);
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + line, 1);
   }
 
   void turn(std::uint32_t slot) {

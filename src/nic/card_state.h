@@ -36,6 +36,10 @@ struct Port {
     }
     return false;
   }
+  // Can this address be reached from that one of ours? No packet is both IPv4 and IPv6.
+  [[nodiscard]] bool reaches(const wire::Address& a, std::uint8_t from) const {
+    return from < gid_count && gids[from].is_v4() == a.is_v4();
+  }
 };
 
 class ContextTable {

@@ -65,21 +65,26 @@ class Core {
     world.emit(out);
   }
 
-  // Writes a completion; false when its queue has overflowed, which the queue pair does not survive.
-  bool complete(std::uint32_t cq_number, Completion& done) {
+  // The place of the next completion in host memory, to be filled in there; nullptr when the queue has overflowed, which
+  // the queue pair does not survive.
+  [[nodiscard]] Completion* start_completion(std::uint32_t cq_number) {
     CompletionRing& cq = state.cqs[cq_number];
     world.touch(OnChip::completion_queue, cq_number);
     if (cq.full() || cq.overflowed) [[unlikely]] {
       refuse(Refusal::cq_overflow);
       if (!cq.overflowed) world.notify({EventKind::cq_error, cq_number});
       cq.overflowed = true;
-      return false;
+      return nullptr;
     }
+    Completion& done = cq.at(cq.produced);
+    done = Completion{};
     done.when = now;
-    cq.at(cq.produced++) = done;
+    return &done;
+  }
+  void complete(std::uint32_t cq_number, const Completion& done) {
+    ++state.cqs[cq_number].produced;
     count(Counter::completions);
     world.complete(cq_number, done);
-    return true;
   }
 };
 

@@ -14,9 +14,9 @@ namespace weft::nic {
 
 inline constexpr std::size_t kMaxSges = 32;
 
-struct Fragment {
-  const std::byte* data = nullptr;
-  std::uint32_t bytes = 0;
+struct Fragment {  // without defaults: a packet's room for 32 of them is not written to before it is used
+  const std::byte* data;
+  std::uint32_t bytes;
 };
 
 // A packet about to leave. Its payload still lies in host memory; the world sends or copies it before

@@ -12,28 +12,6 @@ std::span<std::byte, Header::kBytes> room_for(std::byte* at) {
   return std::span<std::byte, Header::kBytes>(at, Header::kBytes);
 }
 
-void encode_ipv4(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident,
-                 std::span<std::byte, Ipv4::kBytes> out) {
-  Ipv4 ip{.traffic_class = flow.traffic_class,
-          .total_length = static_cast<std::uint16_t>(Ipv4::kBytes + Udp::kBytes + udp_payload_bytes),
-          .ident = ident,
-          .hop_limit = flow.hop_limit,
-          .source = flow.source,
-          .destination = flow.destination};
-  ip.encode(out);
-  put<std::uint16_t, 10>(out, Ipv4::checksum_of(out));
-}
-
-void encode_ipv6(const Flow& flow, std::size_t udp_payload_bytes, std::span<std::byte, Ipv6::kBytes> out) {
-  Ipv6{.traffic_class = flow.traffic_class,
-       .flow_label = flow.flow_label,
-       .payload_length = static_cast<std::uint16_t>(Udp::kBytes + udp_payload_bytes),
-       .hop_limit = flow.hop_limit,
-       .source = flow.source,
-       .destination = flow.destination}
-      .encode(out);
-}
-
 // An IP header that was accepted: what it says of the flow, and where UDP is.
 struct Envelope {
   Flow flow{};
@@ -141,7 +119,7 @@ std::size_t encode_frame_headers(const Flow& flow, std::size_t udp_payload_bytes
       .encode(room_for<Ethernet>(at));
   at += Ethernet::kBytes;
   if (v4) {
-    encode_ipv4(flow, udp_payload_bytes, options.ident, room_for<Ipv4>(at));
+    encode_ipv4(flow, udp_payload_bytes, room_for<Ipv4>(at), options.ident);
     at += Ipv4::kBytes;
   } else {
     encode_ipv6(flow, udp_payload_bytes, room_for<Ipv6>(at));
@@ -182,15 +160,6 @@ Refusal parse_frame(std::span<const std::byte> frame, Packet& out, IcrcCheck che
   const unsigned version = ethernet.type == kEtherTypeIpv4 ? 4 : 6;
   if (inside.empty() || std::to_integer<unsigned>(inside[0]) >> 4 != version) return Refusal::bad_ip_header;
   return parse_ip(inside, out, check);
-}
-
-void encode_grh(const Flow& flow, std::size_t udp_payload_bytes, std::span<std::byte, kGrhBytes> out, Ipv4Ident ident) {
-  if (flow.destination.is_v4()) {
-    std::memset(out.data(), 0, kGrhBytes - Ipv4::kBytes);
-    encode_ipv4(flow, udp_payload_bytes, ident, out.last<Ipv4::kBytes>());
-  } else {
-    encode_ipv6(flow, udp_payload_bytes, out);
-  }
 }
 
 }  // namespace weft::wire

@@ -44,10 +44,4 @@ std::size_t encode_frame_headers(const Flow& flow, std::size_t udp_payload_bytes
 // The same from the IP header on.
 [[nodiscard]] Refusal parse_ip(std::span<const std::byte> ip_packet, Packet& out, IcrcCheck check = IcrcCheck::verify);
 
-// The 40 bytes in front of a received datagram's payload (RoCEv2 annex A17): the IPv6 header, or zeros and the
-// IPv4 header, as it was on the wire. Its checksum is right: that is how libibverbs tells the two apart.
-inline constexpr std::size_t kGrhBytes = 40;
-void encode_grh(const Flow& flow, std::size_t udp_payload_bytes, std::span<std::byte, kGrhBytes> out,
-                Ipv4Ident ident = {});
-
 }  // namespace weft::wire

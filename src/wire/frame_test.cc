@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/grh.h"
 #include "wire/test_model.h"
 
 namespace weft::wire {
@@ -349,14 +350,10 @@ TEST(Frame, EachFlippedBitOfAnIpv6PacketIsDetectedUnlessRoutersMayFlipIt) {
 
 TEST(Grh, IsTheIpHeaderThatWasOnTheWire) {
   const Bytes v4 = frame_of(kV4, Opcode::ud_send_only, 32), v6 = frame_of(kV6, Opcode::ud_send_only, 32);
-  const std::size_t udp_payload_bytes = datagram_bytes(Opcode::ud_send_only, 32);
-  std::array<std::byte, kGrhBytes> grh;
-  grh.fill(std::byte{0xAB});
-  encode_grh(kV4, udp_payload_bytes, grh);
-  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(grh[i], std::byte{0});
-  EXPECT_TRUE(std::equal(grh.begin() + 20, grh.end(), v4.begin() + 14));
-  encode_grh(kV6, udp_payload_bytes, grh);
-  EXPECT_TRUE(std::equal(grh.begin(), grh.end(), v6.begin() + 14));
+  const auto grh4 = make_grh(kV4, Opcode::ud_send_only, 32), grh6 = make_grh(kV6, Opcode::ud_send_only, 32);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(grh4[i], std::byte{0});
+  EXPECT_TRUE(std::equal(grh4.begin() + 20, grh4.end(), v4.begin() + 14));
+  EXPECT_TRUE(std::equal(grh6.begin(), grh6.end(), v6.begin() + 14));
 }
 
 }  // namespace

@@ -15,20 +15,12 @@ inline constexpr std::size_t kGrhBytes = 40;
 
 inline std::array<std::byte, kGrhBytes> make_grh(const Flow& flow, Opcode opcode, std::size_t payload_bytes) {
   std::array<std::byte, kGrhBytes> grh{};
-  const std::size_t udp_bytes = Udp::kBytes + datagram_bytes(opcode, payload_bytes);
-  if (!flow.source.is_v4()) {
-    Ipv6{.traffic_class = flow.traffic_class, .flow_label = flow.flow_label,
-         .payload_length = static_cast<std::uint16_t>(udp_bytes), .hop_limit = flow.hop_limit,
-         .source = flow.source, .destination = flow.destination}
-        .encode(grh);
-    return grh;
+  const std::size_t udp_payload_bytes = datagram_bytes(opcode, payload_bytes);
+  if (flow.destination.is_v4()) {
+    encode_ipv4(flow, udp_payload_bytes, std::span(grh).last<Ipv4::kBytes>());
+  } else {
+    encode_ipv6(flow, udp_payload_bytes, grh);
   }
-  Ipv4 ip{.traffic_class = flow.traffic_class, .total_length = static_cast<std::uint16_t>(Ipv4::kBytes + udp_bytes),
-          .hop_limit = flow.hop_limit, .source = flow.source, .destination = flow.destination};
-  const auto place = std::span(grh).last<Ipv4::kBytes>();
-  ip.encode(place);
-  ip.checksum = Ipv4::checksum_of(place);
-  ip.encode(place);
   return grh;
 }
 

@@ -172,6 +172,29 @@ struct Udp {
 };
 static_assert(round_trips(Udp{.source_port = 0xC123, .destination_port = 53, .length = 77, .checksum = 0xFEED}));
 
+// The IP header of a UDP payload of this size, IPv4's with its checksum.
+constexpr void encode_ipv4(const Flow& flow, std::size_t udp_payload_bytes, std::span<std::byte, Ipv4::kBytes> out,
+                           Ipv4Ident ident = {}) {
+  Ipv4{.traffic_class = flow.traffic_class,
+       .total_length = static_cast<std::uint16_t>(Ipv4::kBytes + Udp::kBytes + udp_payload_bytes),
+       .ident = ident,
+       .hop_limit = flow.hop_limit,
+       .source = flow.source,
+       .destination = flow.destination}
+      .encode(out);
+  put<std::uint16_t, 10>(out, Ipv4::checksum_of(out));
+}
+
+constexpr void encode_ipv6(const Flow& flow, std::size_t udp_payload_bytes, std::span<std::byte, Ipv6::kBytes> out) {
+  Ipv6{.traffic_class = flow.traffic_class,
+       .flow_label = flow.flow_label,
+       .payload_length = static_cast<std::uint16_t>(Udp::kBytes + udp_payload_bytes),
+       .hop_limit = flow.hop_limit,
+       .source = flow.source,
+       .destination = flow.destination}
+      .encode(out);
+}
+
 // What fits behind Ethernet, IPv4 and UDP in a 16-bit IP length: enough for every MTU of InfiniBand.
 inline constexpr std::size_t kMaxUdpPayloadBytes = 0xFFFF - Ipv4::kBytes - Udp::kBytes;
 

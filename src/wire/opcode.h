@@ -8,6 +8,7 @@
 
 namespace weft::wire {
 
+// clang-format off
 enum class Opcode : std::uint8_t {
   rc_send_first = 0x00, rc_send_middle = 0x01, rc_send_last = 0x02, rc_send_last_imm = 0x03,
   rc_send_only = 0x04, rc_send_only_imm = 0x05,
@@ -25,11 +26,14 @@ enum class Opcode : std::uint8_t {
   ud_send_only = 0x64, ud_send_only_imm = 0x65,
   cnp = 0x81,
 };
+// clang-format on
 
 enum class Service : std::uint8_t { none, rc, uc, ud, cnp };
+// clang-format off
 enum class Verb : std::uint8_t {
   none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, cnp,
 };
+// clang-format on
 // Where in its message a packet stands. Requests and responses of one packet are `only`.
 enum class Step : std::uint8_t { none, first, middle, last, only };
 
@@ -39,8 +43,8 @@ struct OpcodeInfo {
   Step step = Step::none;
   bool reth = false, aeth = false, atomic_eth = false, atomic_ack_eth = false;
   bool immediate = false, ieth = false, deth = false;
-  bool payload = false;             // may carry payload bytes
-  std::uint8_t header_bytes = 0;    // BTH and every extension, before the payload
+  bool payload = false;           // may carry payload bytes
+  std::uint8_t header_bytes = 0;  // BTH and every extension, before the payload
   std::string_view name{};
 
   [[nodiscard]] constexpr bool known() const { return service != Service::none; }

@@ -9,6 +9,7 @@
 
 namespace weft {
 
+// clang-format off
 enum class Refusal : std::uint8_t {
   none,
   // Bytes that are no packet.
@@ -32,6 +33,7 @@ enum class Refusal : std::uint8_t {
   reads_disabled, datagram_too_long,
   count_,
 };
+// clang-format on
 
 struct RefusalText {
   std::string_view counter, meaning;
@@ -75,8 +77,7 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::bad_qkey, {"rx_bad_qkey", "queue key does not match the queue pair's"}},
     {Refusal::qp_not_ready, {"rx_qp_not_ready", "queue pair is not in a state that takes this packet"}},
     {Refusal::cnp_unexpected,
-     {"rx_cnp_unexpected",
-      "congestion notification for a queue pair without congestion control"}},
+     {"rx_cnp_unexpected", "congestion notification for a queue pair without congestion control"}},
     {Refusal::psn_ahead, {"rx_psn_ahead", "request ahead of the expected sequence number: one before it was lost"}},
     {Refusal::psn_duplicate, {"rx_psn_duplicate", "request seen before"}},
     {Refusal::duplicate_too_old, {"rx_duplicate_too_old", "repeated READ or atomic whose saved resources are gone"}},
@@ -85,18 +86,16 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::bad_length, {"rx_bad_length", "payload length not allowed at this place of a message"}},
     {Refusal::too_long, {"rx_too_long", "message longer than 2 GiB"}},
     {Refusal::too_many_reads,
-     {"rx_too_many_reads",
-      "more READs and atomics outstanding than this side agreed to hold"}},
-    {Refusal::operation_not_allowed, {"rx_operation_not_allowed", "the queue pair's access flags forbid this operation"}},
+     {"rx_too_many_reads", "more READs and atomics outstanding than this side agreed to hold"}},
+    {Refusal::operation_not_allowed,
+     {"rx_operation_not_allowed", "the queue pair's access flags forbid this operation"}},
     {Refusal::misaligned_atomic, {"rx_misaligned_atomic", "atomic address is not a multiple of eight"}},
     {Refusal::no_receive, {"rx_no_receive", "message arrived and no receive was posted"}},
     {Refusal::receive_too_small, {"rx_receive_too_small", "message longer than the posted receive"}},
     {Refusal::message_length_mismatch,
-     {"rx_message_length_mismatch",
-      "WRITE payloads do not add up to the length that its first packet announced"}},
+     {"rx_message_length_mismatch", "WRITE payloads do not add up to the length that its first packet announced"}},
     {Refusal::bad_invalidate,
-     {"rx_bad_invalidate",
-      "SEND with invalidate of a key that its sender may not invalidate"}},
+     {"rx_bad_invalidate", "SEND with invalidate of a key that its sender may not invalidate"}},
     {Refusal::key_unknown, {"mem_key_unknown", "key names no region or window"}},
     {Refusal::key_stale, {"mem_key_stale", "key of a region or window that is no longer registered"}},
     {Refusal::key_wrong_domain, {"mem_key_wrong_domain", "key belongs to another protection domain"}},
@@ -109,8 +108,7 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::bad_syndrome, {"rx_bad_syndrome", "acknowledgement with a reserved syndrome"}},
     {Refusal::response_unexpected, {"rx_response_unexpected", "response to a request that was never made"}},
     {Refusal::response_out_of_order,
-     {"rx_response_out_of_order",
-      "response ahead of the expected sequence number or out of its place"}},
+     {"rx_response_out_of_order", "response ahead of the expected sequence number or out of its place"}},
     {Refusal::response_bad_length, {"rx_response_bad_length", "response whose length is not what was asked for"}},
     {Refusal::peer_invalid_request, {"peer_invalid_request", "the peer answered: invalid request"}},
     {Refusal::peer_access_error, {"peer_access_error", "the peer answered: remote access error"}},

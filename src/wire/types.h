@@ -9,13 +9,13 @@
 
 namespace weft::wire {
 
-using Qpn = Number<struct QpnTag, std::uint32_t, 24>;    // queue pair number
-using Key = Number<struct KeyTag, std::uint32_t>;        // local or remote key of a region or window
-using Msn = Number<struct MsnTag, std::uint32_t, 24>;    // message sequence number, counts completed messages
-using Pkey = Number<struct PkeyTag, std::uint16_t>;      // partition key; bit 15 says full member
-using Qkey = Number<struct QkeyTag, std::uint32_t>;      // queue key of datagrams
+using Qpn = Number<struct QpnTag, std::uint32_t, 24>;  // queue pair number
+using Key = Number<struct KeyTag, std::uint32_t>;      // local or remote key of a region or window
+using Msn = Number<struct MsnTag, std::uint32_t, 24>;  // message sequence number, counts completed messages
+using Pkey = Number<struct PkeyTag, std::uint16_t>;    // partition key; bit 15 says full member
+using Qkey = Number<struct QkeyTag, std::uint32_t>;    // queue key of datagrams
 
-inline constexpr Qpn kGsiQpn{1};                  // the connection manager's queue pair
+inline constexpr Qpn kGsiQpn{1};  // the connection manager's queue pair
 inline constexpr Qpn kMulticastQpn{0xFF'FFFF};
 inline constexpr Pkey kDefaultPkey{0xFFFF};
 inline constexpr std::uint16_t kRocePort = 4791;  // UDP destination port of RoCEv2
@@ -62,7 +62,12 @@ struct Address {
     return words[0] == 0 && words[1] == 0 &&
            words[2] == std::bit_cast<std::uint32_t>(std::array<std::uint8_t, 4>{0, 0, 0xFF, 0xFF});
   }
-  friend constexpr bool operator==(const Address&, const Address&) = default;
+  // As two words: this is asked of every packet, and a call to memcmp would cost more than the answer.
+  friend constexpr bool operator==(const Address& a, const Address& b) {
+    const auto x = std::bit_cast<std::array<std::uint64_t, 2>>(a.bytes);
+    const auto y = std::bit_cast<std::array<std::uint64_t, 2>>(b.bytes);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+  }
 };
 static_assert(Address::v4(10, 0, 0, 1).is_v4() && !Address{}.is_v4());
 

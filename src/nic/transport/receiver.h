@@ -22,16 +22,16 @@ class Receiver {
     if (ahead < 0) return on_duplicate(c, p, info);
     if (ahead > 0) return on_gap(c);
     const Verdict v = execute(c, p, info);
-    if (v.refusal == Refusal::none) {
+    if (v.refusal() == Refusal::none) {
       accepted(c, p);
-    } else if (v.refusal == Refusal::no_receive) {
-      core_.refuse(v.refusal);
+    } else if (v.refusal() == Refusal::no_receive) {
+      core_.refuse(v.refusal());
       core_.count(Counter::out_of_buffer);
       core_.count(Counter::send_rnr_err);
       c.nak_sent = true;  // what follows the refused packet is dropped without another word
       replies_.owe(c, wire::Syndrome::rnr(c.min_rnr_timer), c.expected_psn);
     } else {
-      replies_.owe_refusal(c, v.nak, v.status, v.refusal);
+      replies_.owe_refusal(c, v.nak(), v.status(), v.refusal());
     }
   }
 
@@ -47,12 +47,12 @@ class Receiver {
     c.expected_psn = psn.plus(1);
     if (c.uc_skipping) return core_.refuse(Refusal::not_first);
     const Verdict v = execute(c, p, info);
-    if (v.refusal == Refusal::none) return;
-    core_.refuse(v.refusal);
+    if (v.refusal() == Refusal::none) return;
+    core_.refuse(v.refusal());
     c.inbound = Inbound::none;
     c.uc_skipping = true;
-    if (v.status == Status::local_protection) {
-      endings_.finish_receive(c, {.status = v.status, .reason = v.refusal, .bytes = c.received_bytes});
+    if (v.status() == Status::local_protection) {
+      endings_.finish_receive(c, {.status = v.status(), .reason = v.refusal(), .bytes = c.received_bytes});
       core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
       endings_.break_off(c);
     }
@@ -60,10 +60,19 @@ class Receiver {
 
  private:
   // Why a request cannot be carried out, and what that means to the peer and to our own receive entry.
-  struct Verdict {
-    Refusal refusal = Refusal::none;
-    wire::NakCode nak = wire::NakCode::invalid_request;
-    Status status = Status::remote_invalid_request;
+  // One word, so that it returns in a register.
+  class Verdict {
+   public:
+    constexpr Verdict() = default;
+    constexpr Verdict(Refusal r, wire::NakCode nak, Status status)
+        : word_(static_cast<std::uint32_t>(r) | static_cast<std::uint32_t>(nak) << 8 |
+                static_cast<std::uint32_t>(status) << 16) {}
+    [[nodiscard]] constexpr Refusal refusal() const { return static_cast<Refusal>(word_ & 0xFF); }
+    [[nodiscard]] constexpr wire::NakCode nak() const { return static_cast<wire::NakCode>(word_ >> 8 & 0xFF); }
+    [[nodiscard]] constexpr Status status() const { return static_cast<Status>(word_ >> 16); }
+
+   private:
+    std::uint32_t word_ = 0;
   };
   static Verdict invalid(Refusal r) { return {r, wire::NakCode::invalid_request, Status::remote_invalid_request}; }
   static Verdict denied(Refusal r) { return {r, wire::NakCode::remote_access, Status::remote_access}; }

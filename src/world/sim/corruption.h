@@ -7,8 +7,9 @@
 
 namespace weft::sim {
 
-// Flips one bit, or now and then a burst of up to four bytes. Afterwards either parcel.refusal says why its receiver will
-// refuse it, or, if the damage hit what no check covers, the parcel is what was read. Where it goes does not change.
+// Flips one bit, or now and then a burst of up to four bytes. Afterwards either parcel.refusal says why its receiver
+// will refuse it, or, if the damage hit what no check covers, the parcel is what was read. Where it goes does not
+// change.
 void corrupt(Parcel& parcel, Random& random);
 
 }  // namespace weft::sim

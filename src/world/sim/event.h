@@ -10,8 +10,8 @@ namespace weft::sim {
 
 struct Event {
   Time at;
-  std::uint64_t tie;        // unique; see event_queue.h
-  std::uint32_t what;       // kind in the high 8 bits, target in the low 24
+  std::uint64_t tie;   // unique; see event_queue.h
+  std::uint32_t what;  // kind in the high 8 bits, target in the low 24
   std::uint32_t argument;
 
   static constexpr std::uint32_t kMaxTarget = 0x00FF'FFFF;

@@ -24,10 +24,10 @@
 namespace weft::sim {
 
 // Three parts. The wheel holds what comes at or after `near_end_`, in buckets. Its first bucket, sorted, is the run:
-// taking from it is reading the next element. What is pushed before `near_end_` after that goes to a small heap; if that
-// grows too large, all is poured back into the wheel and begins again with a smaller bucket. So a push and a pop cost about
-// the same with a hundred events and with a million, whatever the distribution of times, and nothing needs tuning.
-// Measured beside one 4-ary heap: bench/sim_queue_bench.cc.
+// taking from it is reading the next element. What is pushed before `near_end_` after that goes to a small heap; if
+// that grows too large, all is poured back into the wheel and begins again with a smaller bucket. So a push and a pop
+// cost about the same with a hundred events and with a million, whatever the distribution of times, and nothing needs
+// tuning. Measured beside one 4-ary heap: bench/sim_queue_bench.cc.
 class EventQueue {
  public:
   explicit EventQueue(std::uint64_t seed) : salt_(mix64(seed + kGolden)) {}
@@ -40,7 +40,8 @@ class EventQueue {
       wheel_.push(event);
     } else {
       heap_.push(event);
-      if (heap_.size() > kSpillAt) [[unlikely]] spill();
+      if (heap_.size() > kSpillAt) [[unlikely]]
+        spill();
     }
   }
 

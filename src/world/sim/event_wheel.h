@@ -1,7 +1,8 @@
-// Events of the less near future, in buckets: a radix heap with 64 buckets a level. An event stands at the level of the
-// highest base-64 digit in which its time differs from `base`, in the bucket of that digit's value. So the earliest events
-// are always in the first bucket of the lowest level in use, and when that bucket is opened its events sink to lower
-// levels, each of them at most once a level. The bits that are set in a level's word say which of its buckets hold events.
+// Events of the less near future, in buckets: a radix heap with 64 buckets a level. An event stands at the level of
+// the highest base-64 digit in which its time differs from `base`, in the bucket of that digit's value. So the
+// earliest events are always in the first bucket of the lowest level in use, and when that bucket is opened its events
+// sink to lower levels, each of them at most once a level. The bits that are set in a level's word say which of its
+// buckets hold events.
 #pragma once
 
 #include <array>
@@ -36,28 +37,14 @@ class EventWheel {
     base_ = base;
   }
 
-  // Pours the first bucket into `out`, in no order, once it has at most `few` events or cannot be divided further. Answers
-  // up to which time, exclusive, all events are now out.
+  // Pours the first buckets into `out`, in no order: as many as hold at most `few` events together, but at least one,
+  // once it is that small or cannot be divided further. Answers up to which time, exclusive, all events are now out.
   Time take_first(std::size_t few, std::vector<Event>& out) {
     assert(size_ > 0);
     for (;;) {
       const int level = std::countr_zero(levels_);
-      const int digit = std::countr_zero(used_[level]);
-      const Bucket opened = buckets_[level][digit];
-      const int shift = level * kDigitBits;
-      // The bucket's first instant: the base with this digit and zeros below it. Digits above are the base's own.
-      const std::uint64_t above = shift + kDigitBits >= 64 ? 0 : ~std::uint64_t{0} << (shift + kDigitBits);
-      const std::uint64_t start = (static_cast<std::uint64_t>(base_) & above) | std::uint64_t(digit) << shift;
-      const bool pour = level == 0 || opened.count <= few;
-      close(level, digit);
-      rebase(static_cast<Time>(start));
-      if (pour) {
-        size_ -= opened.count;
-        empty_out(opened, [&out](const Event& event) { out.push_back(event); });
-        const std::uint64_t end = start + (std::uint64_t{1} << shift);
-        return end >= static_cast<std::uint64_t>(kNever) ? kNever : static_cast<Time>(end);
-      }
-      empty_out(opened, [this](const Event& event) { place(event); });
+      if (level == 0 || first_of(level).count <= few) return pour(level, few, out);
+      empty_out(open(level), [this](const Event& event) { place(event); });
     }
   }
 
@@ -91,11 +78,32 @@ class EventWheel {
     }
     chunks_[bucket.head].events[at] = event;
   }
-  void close(int level, int digit) {
+  [[nodiscard]] Bucket first_of(int level) const { return buckets_[level][std::countr_zero(used_[level])]; }
+
+  // Takes a level's first bucket out and moves the base to its first instant: the base's own digits above this level,
+  // this digit, and zeros below.
+  Bucket open(int level) {
+    const int digit = std::countr_zero(used_[level]);
+    const int shift = level * kDigitBits;
+    const std::uint64_t above = shift + kDigitBits >= 64 ? 0 : ~std::uint64_t{0} << (shift + kDigitBits);
+    rebase(static_cast<Time>((static_cast<std::uint64_t>(base_) & above) | static_cast<std::uint64_t>(digit) << shift));
+    const Bucket opened = buckets_[level][digit];
     buckets_[level][digit] = {};
-    used_[level] &= ~(std::uint64_t{1} << digit);
+    used_[level] &= used_[level] - 1;
     if (used_[level] == 0) levels_ &= ~(1u << level);
+    return opened;
   }
+
+  Time pour(int level, std::size_t few, std::vector<Event>& out) {
+    do {
+      const Bucket opened = open(level);
+      size_ -= opened.count;
+      empty_out(opened, [&out](const Event& event) { out.push_back(event); });
+    } while (used_[level] != 0 && out.size() + first_of(level).count <= few);
+    const std::uint64_t end = static_cast<std::uint64_t>(base_) + (std::uint64_t{1} << (level * kDigitBits));
+    return end >= static_cast<std::uint64_t>(kNever) ? kNever : static_cast<Time>(end);
+  }
+
   template <class Sink>
   void empty_out(Bucket bucket, Sink&& sink) {
     while (bucket.head != kNone) {

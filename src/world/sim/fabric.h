@@ -1,5 +1,5 @@
-// The simulated world's engine: a network and the hosts on it, run event by event. Hosts are of one type, known when this is
-// compiled: no virtual call a packet.
+// The simulated world's engine: a network and the hosts on it, run event by event. Hosts are of one type, known when
+// this is compiled: no virtual call a packet.
 #pragma once
 
 #include <cassert>
@@ -41,8 +41,8 @@ class Fabric : public Network {
   [[nodiscard]] Host& host(HostIndex index) { return *hosts_[index].host; }
   [[nodiscard]] Scheduler& tasks() { return tasks_; }
 
-  // A host has one alarm clock. This sets it to `at`, unless it rings earlier already; when it has rung (on_wake) it is off,
-  // and the host asks again for whatever else it wants. A later deadline than the first thus costs no event.
+  // A host has one alarm clock. This sets it to `at`, unless it rings earlier already; when it has rung (on_wake) it
+  // is off, and the host asks again for whatever else it wants. A later deadline than the first thus costs no event.
   void wake(HostIndex index, Time at) {
     Slot& slot = hosts_[index];
     if (at >= slot.alarm) return;
@@ -126,10 +126,12 @@ class Fabric : public Network {
     }
   }
 
-  // Thousands of packets in flight do not fit the nearest caches: a packet is fetched when its event is a few places away,
-  // and its payload, which only the packet can tell, a little later.
+  // Many thousand packets in flight do not fit the nearest caches: a packet is fetched when its event is a few places
+  // away, and its payload, which only the packet can tell, a little later. With 65 000 packets in flight this nearly
+  // doubles the speed; with few it would only cost.
   void fetch_ahead() {
-    constexpr std::size_t kFar = 6, kNear = 2;
+    constexpr std::size_t kFar = 8, kNear = 3, kCached = 2 << 20;
+    if (parcels_.bytes() < kCached) return;
     if (queue_.begins_run()) {
       for (std::size_t ahead = 0; ahead < kFar; ++ahead) fetch(queue_.glimpse(ahead));
     }

@@ -34,8 +34,8 @@ constexpr std::array kScripts{
     ScriptKey{"delay", Fault::delay, "reordering"}, ScriptKey{"corrupt", Fault::corrupt, "corruption"}};
 
 constexpr std::string_view kKeys =
-    "loss, duplication, reordering, corruption, jitter (probabilities), drop, duplicate, delay, corrupt (the n-th packet), "
-    "hole (FROM..TO), jitter_max, hold (times), count (link or world)";
+    "loss, duplication, reordering, corruption, jitter (probabilities), drop, duplicate, delay, corrupt (the n-th "
+    "packet), hole (FROM..TO), jitter_max, hold (times), count (link or world)";
 
 std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
 
@@ -102,7 +102,8 @@ std::string read_hole(std::string_view value, FaultPlan& plan) {
 
 std::string read_item(std::string_view item, FaultPlan& plan) {
   const std::size_t equals = item.find('=');
-  if (equals == std::string_view::npos) return quoted(item) + " has no value; expected KEY=VALUE with one of " + std::string(kKeys);
+  if (equals == std::string_view::npos)
+    return quoted(item) + " has no value; expected KEY=VALUE with one of " + std::string(kKeys);
   const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
   for (const ProbabilityKey& known : kProbabilities) {
     if (known.name == key) return read_probability(key, value, plan.*known.field);

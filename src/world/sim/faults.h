@@ -1,5 +1,5 @@
-// The fault injector of one direction of a link: it decides what happens to each packet that is offered, from a plan and a
-// stream of chance of its own. What it decides is carried out by the link's network.
+// The fault injector of one direction of a link: it decides what happens to each packet that is offered, from a plan
+// and a stream of chance of its own. What it decides is carried out by the link's network.
 #pragma once
 
 #include <cstddef>

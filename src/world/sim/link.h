@@ -1,7 +1,7 @@
-// One direction of a cable. Packets leave one after the other in the order in which they were offered, each for as long as
-// its bytes take at the link's rate, and arrive after the propagation delay, at times that strictly increase. Because the
-// queue in front of a link is unbounded and in order, when a packet arrives is known when it is offered: a packet costs one
-// event a hop.
+// One direction of a cable. Packets leave one after the other in the order in which they were offered, each for as
+// long as its bytes take at the link's rate, and arrive after the propagation delay, at times that strictly increase.
+// Because the queue in front of a link is unbounded and in order, when a packet arrives is known when it is offered: a
+// packet costs one event a hop.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Everything between the hosts: event queue, packets in flight, links, switches, and the record of what happened. What a
-// host is, it does not know; that is fabric.h.
+// Everything between the hosts: event queue, packets in flight, links, switches, and the record of what happened. What
+// a host is, it does not know; that is fabric.h.
 #pragma once
 
 #include <cassert>
@@ -57,7 +57,8 @@ class Network {
     parcel.to = addresses_.find(destination);
     parcel.wire_bytes = wire_bytes(destination.is_v4(), parcel.headers.bth.opcode, parcel.payload_bytes);
     ++counters_.sent;
-    if (parcel.to == kNoHost || uplinks_[from] == kNoLink) [[unlikely]] return drop_unroutable(id);
+    if (parcel.to == kNoHost || uplinks_[from] == kNoLink) [[unlikely]]
+      return drop_unroutable(id);
     transmit(uplinks_[from], id, earliest);
   }
   void send(HostIndex from, ParcelId id) { send(from, id, now()); }
@@ -81,7 +82,8 @@ class Network {
   // A packet came to a switch.
   void forward(SwitchIndex at, ParcelId id) {
     const LinkIndex out = switches_[at].route(parcels_[id].to);
-    if (out == kNoLink) [[unlikely]] return drop_unroutable(id);
+    if (out == kNoLink) [[unlikely]]
+      return drop_unroutable(id);
     transmit(out, id, now());
   }
   void let_go(LinkIndex link, std::uint32_t ticket);
@@ -99,12 +101,11 @@ class Network {
  private:
   void transmit(LinkIndex index, ParcelId id, Time earliest) {
     Link& link = links_[index];
-    if (link.faults() != nullptr) [[unlikely]] return transmit_with_faults(index, id, earliest);
+    if (link.faults() != nullptr) [[unlikely]]
+      return transmit_with_faults(index, id, earliest);
     arrive_at(link.carry(earliest, parcels_[id].wire_bytes), index, id);
   }
-  void arrive_at(Time at, LinkIndex link, ParcelId id) {
-    push(at, Kind::arrive, link, static_cast<std::uint32_t>(id));
-  }
+  void arrive_at(Time at, LinkIndex link, ParcelId id) { push(at, Kind::arrive, link, static_cast<std::uint32_t>(id)); }
   void transmit_with_faults(LinkIndex index, ParcelId id, Time earliest);
   void pass(Time at, LinkIndex index, ParcelId id);
   void drop_unroutable(ParcelId id);

@@ -33,8 +33,8 @@ struct alignas(64) Parcel {
   std::uint32_t wire_bytes = 0;            // set when it is sent
   HostIndex from = kNoHost, to = kNoHost;  // likewise
   std::uint32_t payload_bytes = 0;
-  PayloadPool::Buffer buffer;              // without data the payload is a length only
-  Refusal refusal = Refusal::none;         // why the receiving port will refuse it, if it was corrupted on the way
+  PayloadPool::Buffer buffer;       // without data the payload is a length only
+  Refusal refusal = Refusal::none;  // why the receiving port will refuse it, if it was corrupted on the way
   bool live = false;
   wire::Flow flow;
   wire::Headers headers;
@@ -53,8 +53,8 @@ class ParcelPool {
   [[nodiscard]] Parcel& operator[](ParcelId id) { return blocks_[index(id) / kBlock][index(id) % kBlock]; }
   [[nodiscard]] const Parcel& operator[](ParcelId id) const { return blocks_[index(id) / kBlock][index(id) % kBlock]; }
 
-  // A packet that is nothing yet but room for its payload. The caller writes flow and headers, which hold what an earlier
-  // packet left there, and payload(), in place.
+  // A packet that is nothing yet but room for its payload. The caller writes flow and headers, which hold what an
+  // earlier packet left there, and payload(), in place.
   ParcelId make(std::uint32_t payload_bytes) {
     const ParcelId id = make_hollow(payload_bytes);
     if (payload_bytes > 0) (*this)[id].buffer = payloads_.take(payload_bytes);
@@ -106,19 +106,26 @@ class ParcelPool {
   // The most that were ever in flight at once, rounded up to a block.
   [[nodiscard]] std::size_t capacity() const { return blocks_.size() * kBlock; }
 
+  // What the pool has taken from the machine, which it keeps.
+  [[nodiscard]] std::size_t bytes() const { return capacity() * sizeof(Parcel) + payloads_.bytes(); }
+
+  // Hints that a parcel will be looked at soon; and, once that is near, its payload.
+  void prefetch(ParcelId id) const { fetch_lines(&(*this)[id], sizeof(Parcel)); }
   void prefetch_payload(ParcelId id) const {
-    const Parcel& parcel = (*this)[id];
-    const auto* start = reinterpret_cast<const char*>(parcel.buffer.data);
-    for (std::uint32_t line = 0; line < parcel.payload_bytes && line < 1024; line += 64) __builtin_prefetch(start + line);
-  }
-  void prefetch(ParcelId id) const {
-    const auto* start = reinterpret_cast<const char*>(&(*this)[id]);
-    for (std::size_t line = 0; line < sizeof(Parcel); line += 64) __builtin_prefetch(start + line);
+    const std::span<const std::byte> payload = (*this)[id].payload();
+    fetch_lines(payload.data(), payload.size());
   }
 
  private:
   static constexpr std::size_t kBlock = 256;
   static std::size_t index(ParcelId id) { return static_cast<std::size_t>(id); }
+  static void fetch_lines(const void* start, std::size_t bytes) {
+    constexpr std::size_t kAtMost = 16 * 64;  // the machine sees the pattern by then
+    for (std::size_t at = 0; at < bytes && at < kAtMost; at += 64) {
+      __builtin_prefetch(static_cast<const std::byte*>(start) + at);
+    }
+    asm volatile("");  // g++ 12 takes a function that only prefetches for one that does nothing, and drops the call
+  }
 
   ParcelId take() {
     if (free_.empty()) {

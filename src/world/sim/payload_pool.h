@@ -1,5 +1,5 @@
-// Buffers for the payload of packets in flight, in size classes of 64 bytes to 16 KB. Memory comes in slabs and is kept:
-// once the most that was ever in flight has been seen, nothing is allocated.
+// Buffers for the payload of packets in flight, in size classes of 64 bytes to 16 KB. Memory comes in slabs and is
+// kept: once the most that was ever in flight has been seen, nothing is allocated.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ class PayloadPool {
   }
 
   [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
-  [[nodiscard]] std::size_t slabs() const { return slabs_.size(); }
+  [[nodiscard]] std::size_t bytes() const { return slabs_.size() * kSlabBytes; }
 
  private:
   static constexpr std::uint32_t kLine = 64;

@@ -1,5 +1,5 @@
-// Under AddressSanitizer, memory that lies unused in a pool may not be touched: who keeps a packet's payload longer than
-// it is his is told so. Otherwise these are nothing.
+// Under AddressSanitizer, memory that lies unused in a pool may not be touched: who keeps a packet's payload longer
+// than it is his is told so. Otherwise these are nothing.
 #pragma once
 
 #include <cstddef>

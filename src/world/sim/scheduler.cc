@@ -96,8 +96,8 @@ void Scheduler::resume_at(Ticket ticket, Time at, Kind kind) {
 
 void Scheduler::on_event(Kind kind, std::uint32_t slot, std::uint32_t generation) {
   Parked& parked = parked_[slot];
-  if (parked.generation != generation) return;                 // it has gone on already
-  if (kind == Kind::time_out && parked.notified) return;       // its notice is on the way
+  if (parked.generation != generation) return;            // it has gone on already
+  if (kind == Kind::time_out && parked.notified) return;  // its notice is on the way
   ++parked.generation;
   free_parked_.push_back(slot);
   timed_out_ = kind == Kind::time_out;

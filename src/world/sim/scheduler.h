@@ -1,7 +1,8 @@
-// Runs coroutines from the event queue: each goes on when its event comes, never in the middle of someone else's. Who goes
-// on first at the same picosecond is the queue's fair choice, as for everything else.
+// Runs coroutines from the event queue: each goes on when its event comes, never in the middle of someone else's. Who
+// goes on first at the same picosecond is the queue's fair choice, as for everything else.
 //
-// A spawned task that throws ends the run: Fabric's run calls throw what it threw, so a test fails where it ran the world.
+// A spawned task that throws ends the run: Fabric's run calls throw what it threw, so a test fails where it ran the
+// world.
 #pragma once
 
 #include <coroutine>
@@ -51,8 +52,8 @@ class Scheduler {
     friend bool operator==(Ticket, Ticket) = default;
   };
   Ticket park(std::coroutine_handle<> waiting);
-  [[nodiscard]] bool waits(Ticket ticket) const;  // and nobody has called notify for it
-  void notify(Ticket ticket);                     // it goes on, by an event at now(); a time-out no longer counts
+  [[nodiscard]] bool waits(Ticket ticket) const;      // and nobody has called notify for it
+  void notify(Ticket ticket);                         // it goes on, by an event at now(); a time-out no longer counts
   void resume_at(Ticket ticket, Time at, Kind kind);  // Kind::resume or Kind::time_out
   // Did the coroutine that runs now go on because of a time-out?
   [[nodiscard]] bool timed_out() const { return timed_out_; }

@@ -1,5 +1,5 @@
-// Something that coroutines wait for: a condition variable of the simulated world. A notice wakes those who wait at that
-// moment and is then forgotten, so wait in a loop that looks at what it is about:
+// Something that coroutines wait for: a condition variable of the simulated world. A notice wakes those who wait at
+// that moment and is then forgotten, so wait in a loop that looks at what it is about:
 //
 //   while (queue.empty()) co_await signal.wait();
 #pragma once

@@ -1,5 +1,5 @@
-// An ideal switch: a packet that has arrived whole goes to the output link of its destination at once and waits there as long
-// as it must. Buffers have no end, so nothing is dropped or marked.
+// An ideal switch: a packet that has arrived whole goes to the output link of its destination at once and waits there
+// as long as it must. Buffers have no end, so nothing is dropped or marked.
 #pragma once
 
 #include <vector>

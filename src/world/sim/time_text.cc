@@ -52,7 +52,8 @@ std::optional<Time> parse_time(std::string_view text) {
   if (std::from_chars(text.data(), text.data() + whole_end, whole).ec != std::errc{}) return std::nullopt;
   for (const Unit& unit : kUnits) {
     if (text.substr(number_end) != unit.name) continue;
-    const std::string_view digits = number_end > whole_end ? text.substr(whole_end + 1, number_end - whole_end - 1) : "";
+    const std::string_view digits =
+        number_end > whole_end ? text.substr(whole_end + 1, number_end - whole_end - 1) : "";
     const std::optional<Time> part = fraction(digits, unit.size);
     if (!part || whole > (kNever - 1 - *part) / unit.size) return std::nullopt;
     return whole * unit.size + *part;

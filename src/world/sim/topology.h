@@ -11,8 +11,8 @@ inline void connect_back_to_back(Network& network, HostIndex a, HostIndex b, con
   network.add_uplink(b, {.is_host = true, .index = a}, spec);
 }
 
-// Every host there is, around one switch. Faults happen on the way to the switch, so that a packet meets one injector and
-// not two; a link from the switch gets its own by set_faults.
+// Every host there is, around one switch. Faults happen on the way to the switch, so that a packet meets one injector
+// and not two; a link from the switch gets its own by set_faults.
 inline SwitchIndex connect_star(Network& network, const LinkSpec& spec) {
   const SwitchIndex center = network.add_switch();
   LinkSpec down = spec;

@@ -29,8 +29,8 @@ std::ostream& stamp(std::ostream& sink, Time now) {
 
 }  // namespace
 
-// The numbers of one event. Fields are named one by one: a struct's bytes have gaps, and headers that the opcode does not
-// have may hold anything.
+// The numbers of one event. Fields are named one by one: a struct's bytes have gaps, and headers that the opcode does
+// not have may hold anything.
 class TraceDigest::Words {
  public:
   Words(Mark mark, Time now) {
@@ -59,8 +59,8 @@ class TraceDigest::Words {
     put(source.low);
     put(destination.high);
     put(destination.low);
-    put(pair(flow.flow_label, std::uint32_t{flow.source_port} << 16 | std::uint32_t{flow.traffic_class} << 8 |
-                                  flow.hop_limit));
+    put(pair(flow.flow_label,
+             std::uint32_t{flow.source_port} << 16 | std::uint32_t{flow.traffic_class} << 8 | flow.hop_limit));
   }
   void put(const wire::Headers& headers) {
     const wire::Bth& bth = headers.bth;
@@ -99,7 +99,8 @@ void TraceDigest::delivered(Time now, const Parcel& parcel) {
   Words words(Mark::delivered, now);
   words.put(parcel);
   absorb(words);
-  if (sink_ != nullptr) [[unlikely]] print(now, "delivered", parcel);
+  if (sink_ != nullptr) [[unlikely]]
+    print(now, "delivered", parcel);
 }
 
 void TraceDigest::refused(Time now, const Parcel& parcel) {
@@ -107,7 +108,8 @@ void TraceDigest::refused(Time now, const Parcel& parcel) {
   words.put(pair(parcel.from, parcel.to));
   words.put(static_cast<std::uint64_t>(parcel.refusal));
   absorb(words);
-  if (sink_ != nullptr) [[unlikely]] print(now, text(parcel.refusal).counter, parcel);
+  if (sink_ != nullptr) [[unlikely]]
+    print(now, text(parcel.refusal).counter, parcel);
 }
 
 void TraceDigest::dropped(Time now, std::uint32_t link, DropReason reason, const Parcel& parcel) {
@@ -115,7 +117,8 @@ void TraceDigest::dropped(Time now, std::uint32_t link, DropReason reason, const
   words.put(pair(link, static_cast<std::uint32_t>(reason)));
   words.put(parcel);
   absorb(words);
-  if (sink_ != nullptr) [[unlikely]] print(now, kDropNames[static_cast<std::size_t>(reason)], parcel);
+  if (sink_ != nullptr) [[unlikely]]
+    print(now, kDropNames[static_cast<std::size_t>(reason)], parcel);
 }
 
 void TraceDigest::add(Time now, HostIndex host, std::string_view what, std::initializer_list<std::uint64_t> numbers) {
@@ -124,7 +127,8 @@ void TraceDigest::add(Time now, HostIndex host, std::string_view what, std::init
   words.put(XXH3_64bits(what.data(), what.size()));
   for (const std::uint64_t number : numbers) words.put(number);
   absorb(words);
-  if (sink_ == nullptr) [[likely]] return;
+  if (sink_ == nullptr) [[likely]]
+    return;
   stamp(*sink_, now) << what << " at host " << host;
   for (const std::uint64_t number : numbers) *sink_ << ' ' << number;
   *sink_ << '\n';
@@ -134,7 +138,8 @@ void TraceDigest::print(Time now, std::string_view what, const Parcel& parcel) {
   const wire::Bth& bth = parcel.headers.bth;
   stamp(*sink_, now) << what << ' ' << static_cast<std::int32_t>(parcel.from) << "->"
                      << static_cast<std::int32_t>(parcel.to) << ' ' << wire::info(bth.opcode).name << " qpn "
-                     << bth.destination.raw() << " psn " << bth.psn.raw() << " payload " << parcel.payload_bytes << '\n';
+                     << bth.destination.raw() << " psn " << bth.psn.raw() << " payload " << parcel.payload_bytes
+                     << '\n';
 }
 
 }  // namespace weft::sim

@@ -1,5 +1,5 @@
-// What happened, as one number: a digest over every packet delivered, refused or dropped and over everything a host adds.
-// Two runs that differ anywhere differ here. With a sink it also writes one line per event, for people.
+// What happened, as one number: a digest over every packet delivered, refused or dropped and over everything a host
+// adds. Two runs that differ anywhere differ here. With a sink it also writes one line per event, for people.
 #pragma once
 
 #include <cstdint>

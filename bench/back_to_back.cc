@@ -1,0 +1,199 @@
+// Two cards back to back in one thread, with no kernel between them: what the card itself costs.
+//
+//   build/bench/back_to_back                 the table of docs/performance.md: medians of interleaved rounds
+//   build/bench/back_to_back --only write64 --messages 200000     one row, once: for callgrind
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "world/direct/endpoint.h"
+
+namespace {
+
+using namespace weft;
+
+// One thread that never waits: the processor time it took is the time it needs, on a busy machine too.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Row {
+  std::string name;
+  nic::WorkKind kind;
+  std::uint32_t bytes, qps;
+  direct::Icrc icrc;
+};
+
+// A fixed sequence: the numbers need not be secret here, only the same in every run.
+class Numbers final : public host::RandomSource {
+ public:
+  std::uint64_t next() override {
+    state_ += 0x9E37'79B9'7F4A'7C15;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
+    return z ^ (z >> 27);
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+constexpr nic::Rights kAll = nic::Rights::local_write | nic::Rights::remote_write | nic::Rights::remote_read;
+
+// Two connected hosts and `qps` queue pairs on each.
+class Pair {
+ public:
+  explicit Pair(const Row& row)
+      : row_(row), there_(128), back_(128), a_(config(1), numbers_, back_, there_, row.icrc),
+        b_(config(2), numbers_, there_, back_, row.icrc), source_(row.bytes * kBuffers), target_(row.bytes * kBuffers) {
+    const auto da = a_.device().create_domain().value(), db = b_.device().create_domain().value();
+    cq_a_ = a_.device().create_cq(4096).value();
+    cq_b_ = b_.device().create_cq(4096).value();
+    key_a_ = a_.device().register_region(da, {source_.data(), source_.size(), kAddressA, kAll}).value();
+    key_b_ = b_.device().register_region(db, {target_.data(), target_.size(), kAddressB, kAll}).value();
+    for (std::uint32_t i = 0; i < row.qps; ++i) {
+      qa_.push_back(a_.device().create_qp(da, {.limits={.send_entries=4,.receive_entries=4}, .send_cq = cq_a_, .receive_cq = cq_a_}).value());
+      qb_.push_back(b_.device().create_qp(db, {.limits={.send_entries=4,.receive_entries=4}, .send_cq = cq_b_, .receive_cq = cq_b_}).value());
+      bring_up(*qa_[i], address(2), qb_[i]->qpn());
+      bring_up(*qb_[i], address(1), qa_[i]->qpn());
+    }
+    a_.drive(0);
+    b_.drive(0);
+  }
+
+  // Moves `messages`, round robin over the queue pairs; seconds it took.
+  double run(std::uint64_t messages) {
+    const double start = processor_seconds();
+    std::uint64_t posted = 0, done = 0;
+    std::array<nic::Completion, 32> completions;
+    while (done < messages) {
+      while (posted < messages && posted - done < kUnderWay) post(posted++);
+      a_.drive(0);
+      b_.drive(0);
+      for (std::uint32_t n = cq_a_->poll(completions); n > 0; n = cq_a_->poll(completions)) {
+        for (std::uint32_t i = 0; i < n; ++i) {
+          if (completions[i].status != nic::Status::success) throw std::runtime_error("a message failed");
+        }
+        done += n;
+      }
+    }
+    return processor_seconds() - start;
+  }
+  [[nodiscard]] std::uint64_t packets() {
+    return a_.device().card().counters.get(nic::Counter::sent_pkts) +
+           b_.device().card().counters.get(nic::Counter::sent_pkts);
+  }
+
+ private:
+  static constexpr std::uint32_t kUnderWay = 64, kBuffers = 64;
+  static constexpr std::uint64_t kAddressA = 0x10'0000, kAddressB = 0x20'0000;
+
+  static wire::Address address(std::uint8_t n) { return wire::Address::v4(10, 0, 0, n); }
+  [[nodiscard]] host::DeviceConfig config(std::uint8_t n) const {
+    host::DeviceConfig c;
+    c.gids = {address(n)};
+    c.card.max_qps = std::max(row_.qps, 64U);
+    return c;
+  }
+  static void bring_up(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn) {
+    using M = host::QpMask;
+    host::QpAttributes a;
+    a.rights = kAll;
+    a.peer = peer;
+    a.peer_qpn = peer_qpn;
+    a.mtu = 4096;
+    a.max_reads = a.max_peer_reads = 16;
+    a.ack_timeout = 0;  // this wire loses nothing
+    const auto must = [&](nic::QpState to, std::uint32_t mask) {
+      a.state = to;
+      if (qp.modify(a, M::state | mask) != host::Error::none) throw std::runtime_error("cannot bring up a queue pair");
+    };
+    must(nic::QpState::init, M::pkey_index | M::port | M::rights);
+    must(nic::QpState::rtr, M::path | M::mtu | M::peer_qpn | M::receive_psn | M::max_peer_reads | M::min_rnr_timer);
+    must(nic::QpState::rts, M::ack_timeout | M::retry_count | M::rnr_retry | M::max_reads | M::send_psn);
+  }
+  void post(std::uint64_t i) {
+    const std::uint64_t offset = i % kBuffers * row_.bytes;
+    const nic::Sge sge{kAddressA + offset, row_.bytes, key_a_};
+    const host::WorkRequest request{.id = i, .kind = row_.kind, .sges = {&sge, 1}, .remote_address = kAddressB + offset,
+                                    .remote_key = key_b_};
+    if (qa_[next_]->post_send(request) != host::Error::none) throw std::runtime_error("send queue full");
+    if (++next_ == qa_.size()) next_ = 0;
+    host::QueuePair::prefetch(std::span(qa_).subspan(next_));
+  }
+
+  Row row_;
+  Numbers numbers_;
+  direct::FrameRing there_, back_;
+  direct::Endpoint a_, b_;
+  std::vector<std::byte> source_, target_;
+  host::CompletionQueue *cq_a_ = nullptr, *cq_b_ = nullptr;
+  wire::Key key_a_{}, key_b_{};
+  std::vector<host::QueuePair*> qa_, qb_;
+  std::size_t next_ = 0;
+};
+
+const std::vector<Row>& rows() {
+  using enum nic::WorkKind;
+  static const std::vector<Row> all{
+      {"write64", write, 64, 64, direct::Icrc::none},
+      {"write64_icrc", write, 64, 64, direct::Icrc::both_ends},
+      {"write64_10kqps", write, 64, 10'000, direct::Icrc::none},
+      {"write4k", write, 4096, 64, direct::Icrc::none},
+      {"write4k_icrc", write, 4096, 64, direct::Icrc::both_ends},
+      {"read4k", read, 4096, 64, direct::Icrc::none},
+  };
+  return all;
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+void print(const Row& row, double per_second) {
+  fmt::print("{:<16} {:>6} B {:>6} QPs  {:>7.2f} M messages/s {:>8.1f} Gb/s\n", row.name, row.bytes, row.qps,
+             per_second / 1e6, per_second * row.bytes * 8 / 1e9);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Two cards back to back in one thread"};
+  std::string only;
+  std::uint64_t messages = 0;
+  int rounds = 7;
+  app.add_option("--only", only, "one row, once");
+  app.add_option("--messages", messages, "messages of a row (default: about a tenth of a second)");
+  app.add_option("--rounds", rounds, "interleaved rounds; medians are printed");
+  CLI11_PARSE(app, argc, argv);
+
+  std::vector<Row> chosen;
+  for (const Row& row : rows()) {
+    if (only.empty() || row.name == only) chosen.push_back(row);
+  }
+  if (chosen.empty()) {
+    fmt::print(stderr, "no row is called {}\n", only);
+    return 2;
+  }
+  std::vector<std::unique_ptr<Pair>> pairs;
+  std::vector<std::vector<double>> rates(chosen.size());
+  for (const Row& row : chosen) pairs.push_back(std::make_unique<Pair>(row));
+  for (int round = 0; round < (only.empty() ? rounds : 1); ++round) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const std::uint64_t n = messages != 0 ? messages : chosen[i].bytes > 1000 ? 150'000 : 500'000;
+      rates[i].push_back(static_cast<double>(n) / pairs[i]->run(n));
+    }
+  }
+  double at_64 = 0;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const double rate = median(rates[i]);
+    print(chosen[i], rate);
+    if (chosen[i].name == "write64") at_64 = rate;
+    if (chosen[i].qps == 10'000 && at_64 > 0) fmt::print("{:<16} 10 000 QPs / 64 QPs: {:.2f}\n", "", rate / at_64);
+  }
+}

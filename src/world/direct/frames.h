@@ -1,0 +1,69 @@
+// A wire without a kernel: a ring of datagrams between two cards in one thread, as bytes. What does not fit is lost,
+// as on any wire.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "nic/world.h"
+#include "wire/codec.h"
+#include "wire/icrc.h"
+
+namespace weft::direct {
+
+enum class Icrc : std::uint8_t { none, both_ends };
+
+struct alignas(64) Frame {
+  wire::Flow flow;
+  std::uint32_t bytes = 0;
+  // The payload of most opcodes then starts on a cache line's half: copies of whole lines stay fast.
+  alignas(64) std::array<std::byte, 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes> datagram;
+};
+
+class FrameRing {
+ public:
+  explicit FrameRing(std::uint32_t power_of_two) : frames_(new Frame[power_of_two]), mask_(power_of_two - 1) {}
+
+  [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
+  [[nodiscard]] std::uint32_t room() const { return mask_ + 1 - size(); }
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  [[nodiscard]] const Frame& peek(std::uint32_t i) const { return frames_[(head_ + i) & mask_]; }
+  void drop(std::uint32_t n) { head_ += n; }
+
+  void send(const nic::OutPacket& packet, Icrc icrc) {
+    if (room() == 0) {
+      ++lost_;
+      return;
+    }
+    Frame& f = frames_[tail_++ & mask_];
+    f.flow = packet.flow;
+    const std::size_t header_bytes =
+        wire::encode_headers(packet.headers, std::span(f.datagram).first<wire::kMaxHeaderBytes>());
+    std::byte* at = f.datagram.data() + header_bytes;
+    for (const nic::Fragment& piece : packet.payload) {
+      std::memcpy(at, piece.data, piece.bytes);
+      at += piece.bytes;
+    }
+    const std::uint8_t pad = packet.headers.bth.pad;
+    std::memset(at, 0, pad + wire::kIcrcBytes);
+    at += pad;
+    f.bytes = static_cast<std::uint32_t>(at - f.datagram.data() + wire::kIcrcBytes);
+    if (icrc == Icrc::both_ends) {
+      const std::span<const std::byte> whole(f.datagram.data(), f.bytes - wire::kIcrcBytes);
+      const std::uint32_t crc = wire::icrc_of(f.flow, whole.first(header_bytes), whole.subspan(header_bytes));
+      wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), crc);
+    }
+  }
+
+ private:
+  std::unique_ptr<Frame[]> frames_;
+  std::uint32_t mask_;
+  std::uint32_t head_ = 0, tail_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace weft::direct

@@ -1,0 +1,161 @@
+// A test bed: a simulated world whose hosts have what every test needs: a domain, a completion queue, an arena of
+// registered memory filled from the seed, and queue pairs that are connected in one call.
+//
+//   Bed bed({.seed = 7});
+//   auto [a, b] = bed.connect({.mtu = 256});
+//   b.receive(1, {{0, 512}});                                      // into bytes 0...511 of b's arena
+//   a.post({.id = 2, .kind = nic::WorkKind::send, .local = {{0, 512}}});
+//   bed.run();                                                     // until nothing will ever happen again
+//   bed.drain(a.node()) ...                                        // completions, in order
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "world/sim/world.h"
+
+namespace weft::test {
+
+inline constexpr nic::Rights kEveryRight = nic::Rights::local_write | nic::kRemoteRights | nic::Rights::bind_window;
+
+// Part of a host's arena.
+struct Piece {
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+};
+
+// A small card: its tables are cheap to make, so a test may make thousands of worlds.
+inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6};
+
+struct BedSpec {
+  std::uint64_t seed = 1;
+  std::uint32_t hosts = 2;
+  sim::LinkSpec link{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
+  nic::CardConfig card = kSmallCard;
+  std::uint16_t port_mtu = 4096;
+  std::size_t arena_bytes = 64 * 1024;
+  std::uint32_t cq_entries = 256;
+};
+
+// A queue pair and its side of a connection.
+struct QpSpec {
+  wire::Service service = wire::Service::rc;
+  host::QpLimits limits{.send_entries = 64, .receive_entries = 64, .send_sges = 4, .receive_sges = 4,
+                        .inline_bytes = 256};
+  bool signal_all = false;
+  host::CompletionQueue* send_cq = nullptr;     // the host's own, if none is named
+  host::CompletionQueue* receive_cq = nullptr;
+  host::SharedReceiveQueue* srq = nullptr;
+  std::uint16_t mtu = 1024;
+  wire::Psn psn{100};                           // of the first packet sent
+  std::uint8_t ack_timeout = 8;                 // 1.05 ms
+  std::uint8_t retry_count = 7, rnr_retry = 7, min_rnr_timer = 1;
+  std::uint8_t max_reads = 4, max_peer_reads = 4;
+  nic::Rights rights = nic::kRemoteRights;
+  wire::Qkey qkey{0x1234};
+};
+
+// Work in terms of arenas: where its bytes are at home, and where they go in the peer's.
+struct Step {
+  std::uint64_t id = 0;
+  nic::WorkKind kind = nic::WorkKind::send;
+  std::vector<Piece> local{};
+  std::uint64_t remote = 0;
+  bool signaled = true, solicited = false, fence = false, is_inline = false;
+  std::uint32_t immediate = 0;
+  std::uint64_t compare_add = 0, swap = 0;
+  wire::Key invalidate{};
+  wire::Key remote_key{};                       // 0: the peer's arena
+  nic::WindowBinding binding{};
+
+  [[nodiscard]] std::uint32_t length() const;
+};
+
+// A host with its arena.
+struct Node {
+  Node(sim::Host& on, const BedSpec& spec);
+
+  sim::Host& host;
+  host::Domain domain;
+  host::CompletionQueue* cq;
+  sim::Memory arena;
+
+  [[nodiscard]] host::Device& device() const { return host.device(); }
+  [[nodiscard]] std::span<std::byte> bytes(Piece piece) const { return arena.bytes.subspan(piece.offset, piece.length); }
+  [[nodiscard]] std::uint64_t& word(std::uint64_t offset) const;  // of eight bytes, for atomics
+  [[nodiscard]] std::uint64_t counted(nic::Counter c) const { return host.counters().get(c); }
+  [[nodiscard]] std::uint64_t counted(Refusal r) const { return host.counters().get(r); }
+  [[nodiscard]] host::QueuePair& create_qp(const QpSpec& spec);
+};
+
+// One end of a connection.
+class Endpoint {
+ public:
+  Endpoint(Node& node, host::QueuePair& qp, Node& peer, wire::Qpn peer_qpn)
+      : node_(&node), qp_(&qp), peer_(&peer), peer_qpn_(peer_qpn) {}
+
+  [[nodiscard]] Node& node() const { return *node_; }
+  [[nodiscard]] Node& peer() const { return *peer_; }
+  [[nodiscard]] host::QueuePair& qp() const { return *qp_; }
+  [[nodiscard]] const nic::Context& context() const { return qp_->context(); }
+
+  host::Error post(const Step& step) const;
+  host::Error receive(std::uint64_t id, std::span<const Piece> pieces) const;
+  host::Error receive(std::uint64_t id, std::initializer_list<Piece> pieces) const {
+    return receive(id, std::span(pieces.begin(), pieces.size()));
+  }
+  host::Error go_to(nic::QpState state) const;  // by modify, with nothing but the state
+
+ private:
+  Node* node_;
+  host::QueuePair* qp_;
+  Node* peer_;
+  wire::Qpn peer_qpn_;
+};
+
+struct Connection {
+  Endpoint a, b;
+};
+
+// Takes both queue pairs from RESET to RTS.
+Connection connect(Node& a, host::QueuePair& qa, Node& b, host::QueuePair& qb, const QpSpec& spec_a,
+                   const QpSpec& spec_b);
+
+class Bed {
+ public:
+  explicit Bed(const BedSpec& spec = {});
+
+  [[nodiscard]] sim::World& world() { return world_; }
+  [[nodiscard]] Node& node(std::size_t i) { return nodes_[i]; }
+  [[nodiscard]] std::deque<Node>& nodes() { return nodes_; }
+
+  // Queue pairs of the first two hosts, or of any two.
+  Connection connect(const QpSpec& both = {}) { return connect(both, both); }
+  Connection connect(const QpSpec& a, const QpSpec& b) { return connect(node(0), a, node(1), b); }
+  Connection connect(Node& a, const QpSpec& spec_a, Node& b, const QpSpec& spec_b);
+
+  // True when nothing is left to happen, and nothing is left lying about.
+  [[nodiscard]] bool run(Time limit = seconds(10'000));
+  [[nodiscard]] Time now() const { return world_.now(); }
+
+ private:
+  sim::World world_;
+  std::deque<Node> nodes_;
+};
+
+// All completions that wait, in order.
+std::vector<nic::Completion> drain(host::CompletionQueue& cq);
+inline std::vector<nic::Completion> drain(const Node& node) { return drain(*node.cq); }
+// All asynchronous events that wait, in order.
+std::vector<nic::Event> drain_events(const Node& node);
+
+// What an arena is filled from before anything happens.
+constexpr std::uint64_t arena_seed(std::uint64_t bed_seed, std::uint32_t host) { return bed_seed * 1'000'003 + host; }
+// Bytes that depend on the seed and on their place, and never repeat in a way that would hide a mistake.
+void fill(std::span<std::byte> bytes, std::uint64_t seed);
+
+}  // namespace weft::test

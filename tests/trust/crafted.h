@@ -1,0 +1,49 @@
+// Packets made by hand: what a peer would send, or what somebody would like the card to believe a peer has sent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "wire/packet.h"
+#include "wire/syndrome.h"
+
+namespace weft::trust {
+
+// Bytes that tell their place, different for every `seed`.
+inline std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
+  std::vector<std::byte> out(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>(i * 31 + seed * 17 + (i >> 8));
+  return out;
+}
+
+struct Crafted {
+  wire::Flow flow{};
+  wire::Headers headers{};
+  std::vector<std::byte> payload{};
+
+  [[nodiscard]] wire::Packet packet() const { return {flow, headers, payload}; }
+
+  // -- said in a chain: peer.request(Opcode::rc_write_only).at(address, key, 64).carrying(64)
+  Crafted psn(wire::Psn p) && { return headers.bth.psn = p, std::move(*this); }
+  Crafted ack_request(bool wanted = true) && { return headers.bth.ack_request = wanted, std::move(*this); }
+  Crafted to(wire::Qpn qpn) && { return headers.bth.destination = qpn, std::move(*this); }
+  Crafted at(std::uint64_t address, wire::Key key, std::uint32_t length) && {
+    return headers.reth = {address, key, length}, std::move(*this);
+  }
+  Crafted atomic(std::uint64_t address, wire::Key key, std::uint64_t swap_add, std::uint64_t compare = 0) && {
+    return headers.atomic = {address, key, swap_add, compare}, std::move(*this);
+  }
+  Crafted original(std::uint64_t value) && { return headers.atomic_ack.original = value, std::move(*this); }
+  Crafted saying(wire::Syndrome syndrome) && {
+    return headers.aeth.syndrome = syndrome.encode(), std::move(*this);
+  }
+  Crafted immediate(std::uint32_t value) && { return headers.immediate.value = value, std::move(*this); }
+  Crafted invalidating(wire::Key key) && { return headers.invalidate.key = key, std::move(*this); }
+  Crafted qkey(wire::Qkey key) && { return headers.deth.qkey = key, std::move(*this); }
+  Crafted carrying(std::size_t bytes, unsigned seed = 1) && {
+    return payload = pattern(bytes, seed), std::move(*this);
+  }
+};
+
+}  // namespace weft::trust

@@ -1,0 +1,267 @@
+#include "victim.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "frames.h"
+#include "wire/frame.h"
+
+template class weft::nic::Card<weft::trust::RecordingWorld>;
+
+namespace weft::trust {
+
+using host::QpMask;
+using nic::QpState;
+
+// ---- the world ------------------------------------------------------------------------------------------------
+
+void RecordingWorld::emit(const nic::OutPacket& packet) {
+  Crafted& copy = sent.emplace_back(Crafted{packet.flow, packet.headers, {}});
+  for (const nic::Fragment& piece : packet.payload) {
+    copy.payload.insert(copy.payload.end(), piece.data, piece.data + piece.bytes);
+  }
+  assert(copy.payload.size() == packet.payload_bytes);
+}
+
+void RecordingWorld::complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, now, cq); }
+
+void RecordingWorld::notify(const nic::Event& event) {
+  events.push_back(event);
+  device_.on_event(event);
+}
+
+void RecordingWorld::place(std::byte* to, std::span<const std::byte> data) {
+  std::memcpy(to, data.data(), data.size());
+}
+
+// ---- the peer -------------------------------------------------------------------------------------------------
+
+Crafted Connection::answer(wire::Opcode opcode, wire::Psn psn) const {
+  Crafted p;
+  p.flow.source = peer;
+  p.flow.destination = ours;
+  p.headers.bth.opcode = opcode;
+  p.headers.bth.destination = qpn();
+  p.headers.bth.psn = psn;
+  p.headers.aeth.syndrome = wire::Syndrome::ack().encode();
+  p.headers.deth = {qkey, peer_qpn};
+  return p;
+}
+
+Crafted Connection::request(wire::Opcode opcode) const { return answer(opcode, next).ack_request(); }
+
+Crafted Connection::next_request(wire::Opcode opcode, std::uint32_t psns) {
+  Crafted p = request(opcode);
+  next = next.plus(psns);
+  return p;
+}
+
+Crafted Connection::ack(wire::Psn psn, wire::Syndrome syndrome) const {
+  return answer(wire::Opcode::rc_ack, psn).saying(syndrome);
+}
+
+// ---- what is there --------------------------------------------------------------------------------------------
+
+host::DeviceConfig Victim::config() {
+  host::DeviceConfig c;
+  c.card.max_qps = 16;
+  c.card.max_cqs = 8;
+  c.card.max_srqs = 4;
+  c.card.region_slot_bits = 6;
+  c.gids = {kOurAddress, kOurSecondAddress, kOurSixAddress};
+  c.mtu = 1024;
+  return c;
+}
+
+Victim::Victim(std::uint64_t seed)
+    : numbers_(seed), device_(config(), numbers_), world_(device_), card_(device_.card(), world_),
+      domain_(*device_.create_domain()), other_domain_(*device_.create_domain()), cq_(*device_.create_cq(1024)),
+      memory_(kMemoryBytes, std::byte{0xA5}), guarded_(kMemoryBytes, true),
+      contexts_before_(device_.card().contexts.size()) {
+  memory_before_ = memory_;
+  (void)collect();
+}
+
+Area Victim::allocate(std::size_t bytes, nic::Rights rights) {
+  return allocate_at(0x1'0000'0000 + allocated_, bytes, rights, domain_);
+}
+
+Area Victim::allocate_at(std::uint64_t address, std::size_t bytes, nic::Rights rights, host::Domain domain,
+                         std::size_t shift) {
+  Area area;
+  area.offset = allocated_ + kGuardBytes + shift;
+  allocated_ = (area.offset + bytes + kGuardBytes + 63) / 64 * 64;
+  assert(allocated_ <= memory_.size());
+  area.bytes = std::span(memory_).subspan(area.offset, bytes);
+  area.address = includes(rights, nic::Rights::zero_based) ? 0 : address;
+  area.key = *device_.register_region(domain, {area.bytes.data(), bytes, address, rights});
+  const auto contents = pattern(bytes, static_cast<unsigned>(area.offset));
+  std::copy(contents.begin(), contents.end(), area.bytes.begin());
+  std::fill_n(guarded_.begin() + static_cast<std::ptrdiff_t>(area.offset), bytes, false);
+  (void)collect();
+  return area;
+}
+
+Connection Victim::connect(const ConnectOptions& options) {
+  host::CompletionQueue* cq = options.cq != nullptr ? options.cq : cq_;
+  host::QpAttributes a = options.attributes;
+  Connection c;
+  c.service = options.service;
+  host::QpOptions made;
+  made.service = options.service;
+  made.send_cq = made.receive_cq = cq;
+  made.srq = options.srq;
+  made.limits = options.limits;
+  c.qp = *device_.create_qp(options.domain, made);
+  a.peer_qpn = wire::Qpn(a.peer_qpn.raw() + next_peer_++);
+  c.ours = device_.config().gids[a.gid_index];
+  c.peer = a.peer;
+  c.peer_qpn = a.peer_qpn;
+  c.next = a.receive_psn;
+  c.qkey = a.qkey;
+  constexpr QpState kWay[] = {QpState::init, QpState::rtr, QpState::rts, QpState::sqd};
+  for (const QpState to : kWay) {
+    if (options.until == QpState::reset || c.state() == options.until) break;
+    a.state = options.until == QpState::error ? QpState::error : to;
+    if (c.state() == QpState::reset) a.state = QpState::init;
+    const auto& table = options.service == wire::Service::rc   ? host::kRcTransitions
+                        : options.service == wire::Service::uc ? host::kUcTransitions
+                                                               : host::kUdTransitions;
+    const auto& step = table[static_cast<std::size_t>(c.state())][static_cast<std::size_t>(a.state)];
+    const host::Error e = c.qp->modify(a, QpMask::state | step.required);
+    assert(e == host::Error::none);
+    (void)e;
+  }
+  (void)settle();
+  if (options.greeted) (void)receive(c.request(wire::Opcode::cnp));
+  (void)collect();
+  return c;
+}
+
+// ---- inputs ---------------------------------------------------------------------------------------------------
+
+void Victim::hear(const wire::Packet& packet) { card_.on_packet(world_.now, packet); }
+
+void Victim::hear_frame(std::span<const std::byte> frame) {
+  wire::Packet packet;
+  const Refusal refusal = wire::parse_frame(frame, packet);
+  refusal == Refusal::none ? hear(packet) : card_.on_refused(refusal);
+}
+
+Effects Victim::receive(const Crafted& packet) {
+  hear(packet.packet());
+  return settle();
+}
+
+Effects Victim::receive_all(std::span<const Crafted> packets) {
+  std::vector<wire::Packet> batch;
+  for (const Crafted& p : packets) batch.push_back(p.packet());
+  card_.on_packets(world_.now, batch);
+  return settle();
+}
+
+Effects Victim::receive_frame(std::span<const std::byte> frame) {
+  hear_frame(frame);
+  return settle();
+}
+
+Effects Victim::receive_datagram(std::span<const std::byte> udp_payload, const wire::Flow& flow) {
+  return receive_frame(frame_around(udp_payload, flow));
+}
+
+Effects Victim::post(Connection& c, const host::WorkRequest& request) {
+  const host::Error e = c.qp->post_send(request);
+  assert(e == host::Error::none);
+  (void)e;
+  return settle();
+}
+
+Effects Victim::post_receive(Connection& c, const nic::Sge& sge, std::uint64_t id) {
+  const host::Error e = c.qp->post_receive({.id = id, .sges = {&sge, 1}});
+  assert(e == host::Error::none);
+  (void)e;
+  return settle();
+}
+
+Effects Victim::modify(Connection& c, const host::QpAttributes& attributes, std::uint32_t mask) {
+  const host::Error e = c.qp->modify(attributes, mask);
+  assert(e == host::Error::none);
+  (void)e;
+  return settle();
+}
+
+Effects Victim::wait(Time duration) {
+  const Time until = world_.now + duration;
+  while (card_.next_deadline() <= until) {
+    world_.now = std::max(world_.now, card_.next_deadline());
+    card_.on_time(world_.now);
+    drive();
+  }
+  world_.now = until;
+  return collect();
+}
+
+Effects Victim::settle() {
+  drive();
+  return collect();
+}
+
+Effects Victim::take_turns(std::uint32_t turns) {
+  card_.transmit(world_.now, turns);
+  return collect();
+}
+
+void Victim::drive() {
+  device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(world_.now, slot); });
+  while (!held_ && card_.has_work()) card_.transmit(world_.now, 1);
+}
+
+// ---- what has happened ----------------------------------------------------------------------------------------
+
+Effects Victim::collect() {
+  Effects out;
+  out.sent = std::exchange(world_.sent, {});
+  out.events = std::exchange(world_.events, {});
+  while (device_.next_async_event()) {
+  }
+  nic::Completion done;
+  while (cq_->poll({&done, 1}) == 1) out.completions.push_back(done);
+  collect_refusals(out);
+  collect_contexts(out);
+  if (watch_memory_) collect_memory(out);
+  return out;
+}
+
+void Victim::collect_refusals(Effects& out) {
+  for (std::size_t i = 0; i < refusals_before_.size(); ++i) {
+    const std::uint64_t count = device_.card().counters.get(static_cast<Refusal>(i));
+    if (count != refusals_before_[i]) out.refusals.emplace_back(static_cast<Refusal>(i), count - refusals_before_[i]);
+    refusals_before_[i] = count;
+  }
+}
+
+void Victim::collect_contexts(Effects& out) {
+  nic::ContextTable& contexts = device_.card().contexts;
+  for (std::uint32_t slot = 0; slot < contexts.size(); ++slot) {
+    ContextBytes bytes;
+    std::memcpy(bytes.data(), &contexts[slot], bytes.size());
+    if (bytes == contexts_before_[slot]) continue;
+    contexts_before_[slot] = bytes;
+    out.touched.push_back(contexts[slot].qpn);
+  }
+}
+
+void Victim::collect_memory(Effects& out) {
+  if (std::memcmp(memory_.data(), memory_before_.data(), memory_.size()) == 0) return;
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    if (memory_[i] == memory_before_[i]) continue;
+    if (guarded_[i]) out.guards_broken = true;
+    const bool adjoins = !out.written.empty() && out.written.back().offset + out.written.back().bytes == i;
+    if (!adjoins) out.written.push_back({i, 0});
+    ++out.written.back().bytes;
+  }
+  memory_before_ = memory_;
+}
+
+}  // namespace weft::trust
