@@ -1,16 +1,16 @@
 // Two cards back to back in one thread, with no kernel between them: what the card itself costs.
 //
 //   build/bench/back_to_back                 the table of docs/performance.md: medians of interleaved rounds
-//   build/bench/back_to_back --only write64 --messages 200000     one row, once: for callgrind
-#include <fmt/core.h>
-
-#include <CLI/CLI.hpp>
+//   build/bench/back_to_back --only write64 --messages 200000 --rounds 1     one row, once: for callgrind
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "world/direct/endpoint.h"
 
@@ -48,18 +48,24 @@ constexpr nic::Rights kAll = nic::Rights::local_write | nic::Rights::remote_writ
 class Pair {
  public:
   explicit Pair(const Row& row)
-      : row_(row), there_(128), back_(128), a_(config(1), numbers_, back_, there_, row.icrc),
-        b_(config(2), numbers_, there_, back_, row.icrc), source_(row.bytes * kBuffers), target_(row.bytes * kBuffers) {
+      : row_(row),
+        there_(128),
+        back_(128),
+        a_(config(1), numbers_, back_, there_, row.icrc),
+        b_(config(2), numbers_, there_, back_, row.icrc),
+        source_(row.bytes * kBuffers),
+        target_(row.bytes * kBuffers) {
     const auto da = a_.device().create_domain().value(), db = b_.device().create_domain().value();
     cq_a_ = a_.device().create_cq(4096).value();
     cq_b_ = b_.device().create_cq(4096).value();
     key_a_ = a_.device().register_region(da, {source_.data(), source_.size(), kAddressA, kAll}).value();
     key_b_ = b_.device().register_region(db, {target_.data(), target_.size(), kAddressB, kAll}).value();
     for (std::uint32_t i = 0; i < row.qps; ++i) {
-      qa_.push_back(a_.device().create_qp(da, {.limits={.send_entries=4,.receive_entries=4}, .send_cq = cq_a_, .receive_cq = cq_a_}).value());
-      qb_.push_back(b_.device().create_qp(db, {.limits={.send_entries=4,.receive_entries=4}, .send_cq = cq_b_, .receive_cq = cq_b_}).value());
+      qa_.push_back(a_.device().create_qp(da, {.limits = kDepth, .send_cq = cq_a_, .receive_cq = cq_a_}).value());
+      qb_.push_back(b_.device().create_qp(db, {.limits = kDepth, .send_cq = cq_b_, .receive_cq = cq_b_}).value());
       bring_up(*qa_[i], address(2), qb_[i]->qpn());
       bring_up(*qb_[i], address(1), qa_[i]->qpn());
+      posters_.push_back(qa_[i]->poster());
     }
     a_.drive(0);
     b_.drive(0);
@@ -90,6 +96,7 @@ class Pair {
 
  private:
   static constexpr std::uint32_t kUnderWay = 64, kBuffers = 64;
+  static constexpr host::QpLimits kDepth{.send_entries = 4, .receive_entries = 4};
   static constexpr std::uint64_t kAddressA = 0x10'0000, kAddressB = 0x20'0000;
 
   static wire::Address address(std::uint8_t n) { return wire::Address::v4(10, 0, 0, n); }
@@ -119,11 +126,11 @@ class Pair {
   void post(std::uint64_t i) {
     const std::uint64_t offset = i % kBuffers * row_.bytes;
     const nic::Sge sge{kAddressA + offset, row_.bytes, key_a_};
-    const host::WorkRequest request{.id = i, .kind = row_.kind, .sges = {&sge, 1}, .remote_address = kAddressB + offset,
-                                    .remote_key = key_b_};
-    if (qa_[next_]->post_send(request) != host::Error::none) throw std::runtime_error("send queue full");
-    if (++next_ == qa_.size()) next_ = 0;
-    host::QueuePair::prefetch(std::span(qa_).subspan(next_));
+    const host::WorkRequest request{
+        .id = i, .kind = row_.kind, .sges = {&sge, 1}, .remote_address = kAddressB + offset, .remote_key = key_b_};
+    if (posters_[next_].post(request) != host::Error::none) throw std::runtime_error("send queue full");
+    if (++next_ == posters_.size()) next_ = 0;
+    host::Poster::prefetch(std::span(posters_).subspan(next_));
   }
 
   Row row_;
@@ -134,6 +141,7 @@ class Pair {
   host::CompletionQueue *cq_a_ = nullptr, *cq_b_ = nullptr;
   wire::Key key_a_{}, key_b_{};
   std::vector<host::QueuePair*> qa_, qb_;
+  std::vector<host::Poster> posters_;
   std::size_t next_ = 0;
 };
 
@@ -141,8 +149,8 @@ const std::vector<Row>& rows() {
   using enum nic::WorkKind;
   static const std::vector<Row> all{
       {"write64", write, 64, 64, direct::Icrc::none},
-      {"write64_icrc", write, 64, 64, direct::Icrc::both_ends},
       {"write64_10kqps", write, 64, 10'000, direct::Icrc::none},
+      {"write64_icrc", write, 64, 64, direct::Icrc::both_ends},
       {"write4k", write, 4096, 64, direct::Icrc::none},
       {"write4k_icrc", write, 4096, 64, direct::Icrc::both_ends},
       {"read4k", read, 4096, 64, direct::Icrc::none},
@@ -164,36 +172,38 @@ void print(const Row& row, double per_second) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Two cards back to back in one thread"};
-  std::string only;
+  std::vector<std::string> only;
   std::uint64_t messages = 0;
-  int rounds = 7;
-  app.add_option("--only", only, "one row, once");
-  app.add_option("--messages", messages, "messages of a row (default: about a tenth of a second)");
-  app.add_option("--rounds", rounds, "interleaved rounds; medians are printed");
+  int rounds = 15;
+  app.add_option("--only", only, "these rows only");
+  app.add_option("--messages", messages, "messages of a row and round (default: about a twentieth of a second)");
+  app.add_option("--rounds", rounds, "interleaved rounds; medians are printed")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
 
   std::vector<Row> chosen;
   for (const Row& row : rows()) {
-    if (only.empty() || row.name == only) chosen.push_back(row);
+    if (only.empty() || std::find(only.begin(), only.end(), row.name) != only.end()) chosen.push_back(row);
   }
   if (chosen.empty()) {
-    fmt::print(stderr, "no row is called {}\n", only);
+    fmt::print(stderr, "no such row; there are:");
+    for (const Row& row : rows()) fmt::print(stderr, " {}", row.name);
+    fmt::print(stderr, "\n");
     return 2;
   }
   std::vector<std::unique_ptr<Pair>> pairs;
   std::vector<std::vector<double>> rates(chosen.size());
   for (const Row& row : chosen) pairs.push_back(std::make_unique<Pair>(row));
-  for (int round = 0; round < (only.empty() ? rounds : 1); ++round) {
+  for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const std::uint64_t n = messages != 0 ? messages : chosen[i].bytes > 1000 ? 150'000 : 500'000;
+      const std::uint64_t n = messages != 0 ? messages : chosen[i].bytes > 1000 ? 100'000 : 300'000;
       rates[i].push_back(static_cast<double>(n) / pairs[i]->run(n));
     }
   }
-  double at_64 = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const double rate = median(rates[i]);
-    print(chosen[i], rate);
-    if (chosen[i].name == "write64") at_64 = rate;
-    if (chosen[i].qps == 10'000 && at_64 > 0) fmt::print("{:<16} 10 000 QPs / 64 QPs: {:.2f}\n", "", rate / at_64);
+    print(chosen[i], median(rates[i]));
+    if (i == 0 || chosen[i].qps <= chosen[i - 1].qps) continue;
+    std::vector<double> ratios;  // round by round, because the machine is not the same from one to the next
+    for (int r = 0; r < rounds; ++r) ratios.push_back(rates[i][r] / rates[i - 1][r]);
+    fmt::print("{:<16} {:.2f} of {}\n", "", median(ratios), chosen[i - 1].name);
   }
 }

@@ -7,9 +7,16 @@
 namespace weft::host {
 
 Device::Device(const DeviceConfig& config, RandomSource& random)
-    : config_(config), random_(random), card_(config.card), qp_slots_(card_.contexts.size()),
-      cq_slots_(config.card.max_cqs), srq_slots_(config.card.max_srqs), qps_(card_.contexts.size()),
-      cqs_(config.card.max_cqs), srqs_(config.card.max_srqs), doorbells_(card_.contexts.size()) {
+    : config_(config),
+      random_(random),
+      card_(config.card),
+      qp_slots_(card_.contexts.size()),
+      cq_slots_(config.card.max_cqs),
+      srq_slots_(config.card.max_srqs),
+      qps_(card_.contexts.size()),
+      cqs_(config.card.max_cqs),
+      srqs_(config.card.max_srqs),
+      doorbells_(card_.contexts.size()) {
   assert(!config.gids.empty() && config.gids.size() <= nic::Port::kMaxGids);
   std::copy(config.gids.begin(), config.gids.end(), card_.port.gids.begin());
   card_.port.gid_count = static_cast<std::uint8_t>(config.gids.size());
@@ -129,13 +136,26 @@ Result<CompletionQueue*> Device::create_cq(std::uint32_t entries, std::uint32_t 
 Error Device::destroy(CompletionQueue* cq) {
   if (cq->users != 0) return Error::busy;
   if (cq->channel != nic::kNone) {
-    while (cq->event_waiting) (void)next_completion_event(cq->channel);  // nobody will fetch it
+    if (cq->event_waiting) forget_event(channels_[cq->channel], *cq);
     --channels_[cq->channel].users;
   }
   const std::uint32_t number = cq->number();
   cqs_[number].reset();
   cq_slots_.give_back(number);
   return Error::none;
+}
+
+// Takes this queue out of its channel's list; the events of others stay.
+void Device::forget_event(Channel& ch, CompletionQueue& cq) {
+  CompletionQueue* before = nullptr;
+  for (CompletionQueue* at = ch.first; at != &cq; at = at->next_event) before = at;
+  (before != nullptr ? before->next_event : ch.first) = cq.next_event;
+  if (ch.last == &cq) ch.last = before;
+  cq.event_waiting = false;
+}
+
+Error Device::resize(CompletionQueue& cq, std::uint32_t entries) {
+  return entries > config_.max_cq_entries ? Error::limit_exceeded : cq.resize(entries);
 }
 
 Result<SharedReceiveQueue*> Device::create_srq(Domain domain, std::uint32_t entries, std::uint32_t max_sges) {
@@ -262,11 +282,10 @@ void Device::on_event(const nic::Event& event) {
   ch.last = cq;
 }
 
-void Device::ring(QueuePair& qp) {
-  nic::Context& c = card_.contexts[qp.slot()];
+void Device::ring(nic::Context& c) {
   if (c.rung) return;
   c.rung = true;
-  doorbells_.push(qp.slot());
+  doorbells_.push(card_.contexts.slot_of(c));
 }
 
 }  // namespace weft::host

@@ -26,9 +26,9 @@ class RandomSource {
 struct DeviceConfig {
   nic::CardConfig card{};
   std::vector<wire::Address> gids;
-  std::uint16_t mtu = 4096;                 // largest RoCE payload of the port
+  std::uint16_t mtu = 4096;  // largest RoCE payload of the port
   std::uint32_t max_queue_entries = 32768, max_cq_entries = 1U << 22, max_sges = nic::kMaxSges, max_inline = 1024;
-  std::uint8_t max_reads = 128;             // READs and atomics under way, each direction
+  std::uint8_t max_reads = 128;  // READs and atomics under way, each direction
 };
 
 using Domain = std::uint32_t;
@@ -36,7 +36,7 @@ using Domain = std::uint32_t;
 struct RegionOptions {
   std::byte* memory = nullptr;
   std::uint64_t length = 0;
-  std::uint64_t address = 0;                // what peers and work requests call the first byte
+  std::uint64_t address = 0;  // what peers and work requests call the first byte
   nic::Rights rights = nic::Rights::none;
 };
 
@@ -65,6 +65,7 @@ class Device {
 
   [[nodiscard]] Result<CompletionQueue*> create_cq(std::uint32_t entries, std::uint32_t channel = nic::kNone);
   Error destroy(CompletionQueue* cq);
+  Error resize(CompletionQueue& cq, std::uint32_t entries);
   [[nodiscard]] Result<SharedReceiveQueue*> create_srq(Domain domain, std::uint32_t entries, std::uint32_t max_sges);
   Error destroy(SharedReceiveQueue* srq);
   [[nodiscard]] Result<QueuePair*> create_qp(Domain domain, const QpOptions& options);
@@ -80,7 +81,7 @@ class Device {
   void on_event(const nic::Event& event);  // the world's part
 
   // -- doorbells --
-  void ring(QueuePair& qp);
+  void ring(nic::Context& context);
   [[nodiscard]] bool doorbells_waiting() const { return !doorbells_.empty(); }
   // The world's part: hands each rung queue pair's slot to the card.
   template <class Deliver>
@@ -100,6 +101,7 @@ class Device {
     std::uint32_t users = 0;
     bool live = false;
   };
+  static void forget_event(Channel& channel, CompletionQueue& cq);
   [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
   [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);

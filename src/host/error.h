@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+
 #include <tl/expected.hpp>
 
 namespace weft::host {
@@ -23,12 +24,18 @@ enum class Error : std::uint8_t {
 };
 
 constexpr std::string_view text(Error e) {
-  constexpr std::string_view texts[] = {
-      "no error", "invalid argument", "exceeds the device's limits", "no slot left in the device's table",
-      "queue is full", "object is still in use", "objects belong to different protection domains",
-      "no such transition from this state", "the transition requires an attribute that is missing",
-      "the transition does not take one of the attributes", "not possible in the queue pair's state",
-      "not supported by this device"};
+  constexpr std::string_view texts[] = {"no error",
+                                        "invalid argument",
+                                        "exceeds the device's limits",
+                                        "no slot left in the device's table",
+                                        "queue is full",
+                                        "object is still in use",
+                                        "objects belong to different protection domains",
+                                        "no such transition from this state",
+                                        "the transition requires an attribute that is missing",
+                                        "the transition does not take one of the attributes",
+                                        "not possible in the queue pair's state",
+                                        "not supported by this device"};
   return texts[static_cast<std::size_t>(e)];
 }
 

@@ -47,7 +47,10 @@ constexpr TransitionTable transitions_of(wire::Service service) {
   set(S::init, S::init, 0, identity);
   const std::uint32_t connect = M::path | M::mtu | M::peer_qpn | M::receive_psn;
   const std::uint32_t reconfigure = ud ? M::qkey : M::alternate_path | M::rights;
-  set(S::init, S::rtr, ud ? 0 : rc ? connect | M::max_peer_reads | M::min_rnr_timer : connect,
+  set(S::init, S::rtr,
+      ud   ? 0
+      : rc ? connect | M::max_peer_reads | M::min_rnr_timer
+           : connect,
       reconfigure | M::pkey_index);
   const std::uint32_t reliable = M::ack_timeout | M::retry_count | M::rnr_retry | M::max_reads;
   const std::uint32_t live = M::current_state | reconfigure | (ud ? 0U : +M::migration) | (rc ? +M::min_rnr_timer : 0U);

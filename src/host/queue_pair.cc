@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <new>
+#include <memory>
 
 #include "host/device.h"
 
@@ -11,7 +10,6 @@ namespace weft::host {
 namespace {
 
 using nic::QpState;
-using nic::WorkKind;
 
 // Which UDP source port spreads this connection over equal paths: from both queue pair numbers, as drivers do.
 std::uint16_t source_port_of(wire::Qpn a, wire::Qpn b) {
@@ -25,7 +23,11 @@ std::uint16_t source_port_of(wire::Qpn a, wire::Qpn b) {
 }  // namespace
 
 QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options)
-    : device_(device), context_(device.card_.contexts.make(slot)), slot_(slot), qpn_(qpn), domain_(domain),
+    : device_(device),
+      context_(device.card_.contexts.make(slot)),
+      slot_(slot),
+      qpn_(qpn),
+      domain_(domain),
       options_(options) {
   const QpLimits& l = options_.limits;
   const std::size_t send_stride = nic::entry_stride<nic::Work>(l.send_sges, l.inline_bytes);
@@ -71,6 +73,8 @@ void QueuePair::reset() {
   std::size_t room = std::size_t{send_stride} * options_.limits.send_entries + 64;
   c.sq = static_cast<std::byte*>(std::align(64, room - 64, aligned, room));  // one-element work is one cache line
   c.sq_stride = send_stride;
+  c.max_send_sges = static_cast<std::uint8_t>(options_.limits.send_sges);
+  c.max_inline = static_cast<std::uint16_t>(options_.limits.inline_bytes);
   c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries));
   c.rq = rq_.get();
   c.rq_stride = receive_stride;
@@ -158,7 +162,7 @@ void QueuePair::enter(QpState to, const QpAttributes& a, std::uint32_t mask) {
     context_.drained = false;
     context_.drain_notify = (mask & QpMask::drain_notify) != 0 && a.drain_notify;
   }
-  device_.ring(*this);  // whatever the new state lets it do, or must flush
+  device_.ring(context_);  // whatever the new state lets it do, or must flush
 }
 
 QpAttributes QueuePair::query() const {
@@ -189,77 +193,6 @@ QpAttributes QueuePair::query() const {
 
 // ---- work -------------------------------------------------------------------------------------------------
 
-Error QueuePair::judge_work(const WorkRequest& r, std::uint64_t& length) const {
-  const QpLimits& l = options_.limits;
-  if (r.sges.size() > l.send_sges) return Error::invalid_argument;
-  length = 0;
-  if (r.is_inline) {
-    for (const nic::Fragment& f : r.inline_data) length += f.bytes;
-    if (length > l.inline_bytes) return Error::invalid_argument;
-    if (nic::reads_back(r.kind) || nic::is_local(r.kind)) return Error::invalid_argument;
-  } else {
-    for (const nic::Sge& s : r.sges) length += s.length;
-  }
-  if (length > 1ULL << 31) return Error::invalid_argument;
-  switch (options_.service) {
-    case wire::Service::ud:
-      if (r.kind != WorkKind::send && r.kind != WorkKind::send_immediate) return Error::invalid_argument;
-      return device_.card_.port.reaches(r.to.destination, r.to.gid_index) ? Error::none : Error::invalid_argument;
-    case wire::Service::uc:
-      if (nic::reads_back(r.kind) || r.kind == WorkKind::send_invalidate) return Error::invalid_argument;
-      break;
-    default: break;
-  }
-  if (nic::is_atomic(r.kind) && length != 8) return Error::invalid_argument;
-  return Error::none;
-}
-
-Error QueuePair::post_send(const WorkRequest& r) {
-  nic::Context& c = context_;
-  if (c.state == QpState::reset || c.state == QpState::init || c.state == QpState::rtr) return Error::bad_state;
-  std::uint64_t length = 0;
-  if (const Error e = judge_work(r, length); e != Error::none) return e;
-  if (c.sq_posted - c.sq_done == options_.limits.send_entries) return Error::queue_full;
-
-  std::byte* entry = c.sq + std::size_t{c.sq_posted & (options_.limits.send_entries - 1)} * c.sq_stride;
-  nic::Work& w = *new (entry) nic::Work;  // in place: built elsewhere and copied, it would stall on its own bytes
-  w.id = r.id;
-  w.kind = r.kind;
-  w.flags = static_cast<std::uint8_t>((r.signaled ? nic::WorkFlags::signaled : 0) |
-                                      (r.solicited ? nic::WorkFlags::solicited : 0) |
-                                      (r.fence ? nic::WorkFlags::fence : 0) |
-                                      (r.is_inline ? nic::WorkFlags::inline_data : 0));
-  w.sges = r.is_inline ? 0 : static_cast<std::uint8_t>(r.sges.size());
-  w.length = static_cast<std::uint32_t>(length);
-  w.hop_limit = r.hop_limit;
-  const bool invalidates = r.kind == WorkKind::send_invalidate || r.kind == WorkKind::local_invalidate;
-  w.immediate = invalidates ? r.invalidate.raw() : r.immediate;
-  if (options_.service == wire::Service::ud) {
-    w.key = r.remote_qpn.raw();
-    w.datagram = {r.to, r.remote_qkey.raw()};
-  } else if (r.kind == WorkKind::bind_window) {
-    w.key = r.binding.window.raw();
-    w.immediate = r.binding.new_key.raw();
-    w.bind = {r.binding.address, r.binding.length, r.binding.region.raw(),
-              static_cast<std::uint16_t>(r.binding.rights), 0};
-  } else {
-    w.key = r.remote_key.raw();
-    w.remote = {r.remote_address, r.compare_add, r.swap};
-  }
-  std::byte* tail = entry + sizeof w;
-  if (r.is_inline) {
-    for (const nic::Fragment& f : r.inline_data) {
-      std::memcpy(tail, f.data, f.bytes);
-      tail += f.bytes;
-    }
-  } else if (!r.sges.empty()) {
-    std::memcpy(tail, r.sges.data(), r.sges.size_bytes());
-  }
-  ++c.sq_posted;
-  device_.ring(*this);
-  return Error::none;
-}
-
 Error QueuePair::post_receive(const ReceiveRequest& r) {
   nic::Context& c = context_;
   if (options_.srq != nullptr) return Error::invalid_argument;
@@ -268,7 +201,7 @@ Error QueuePair::post_receive(const ReceiveRequest& r) {
   std::byte* entry = c.rq + std::size_t{c.rq_posted & (options_.limits.receive_entries - 1)} * c.rq_stride;
   if (const Error e = write_receive(entry, r, options_.limits.receive_sges); e != Error::none) return e;
   ++c.rq_posted;
-  if (c.state == QpState::error) device_.ring(*this);
+  if (c.state == QpState::error) device_.ring(context_);
   return Error::none;
 }
 

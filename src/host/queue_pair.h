@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/error.h"
+#include "host/poster.h"
 #include "host/qp_transitions.h"
 #include "host/queues.h"
 #include "host/work_request.h"
@@ -33,10 +34,10 @@ struct QpOptions {
 // What modify and query speak of. Only the members that the mask names count.
 struct QpAttributes {
   nic::QpState state{}, current_state{};
-  nic::Rights rights{};                 // what the peer may do
-  wire::Address peer{};                 // path
+  nic::Rights rights{};  // what the peer may do
+  wire::Address peer{};  // path
   std::uint8_t gid_index = 0, traffic_class = 0, hop_limit = 64;
-  std::uint16_t udp_source_port = 0;    // 0: chosen from the queue pair numbers
+  std::uint16_t udp_source_port = 0;  // 0: chosen from the queue pair numbers
   std::uint16_t mtu = 1024;
   wire::Qpn peer_qpn{};
   wire::Psn receive_psn{}, send_psn{};
@@ -48,7 +49,7 @@ struct QpAttributes {
   bool drain_notify = false, draining = false;
 };
 
-class alignas(64) QueuePair {
+class QueuePair {
  public:
   QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options);
   ~QueuePair();
@@ -66,20 +67,9 @@ class alignas(64) QueuePair {
   [[nodiscard]] Error modify(const QpAttributes& attributes, std::uint32_t mask);
   [[nodiscard]] QpAttributes query() const;
 
-  // For programs that go round thousands of connections: tells which ones come next, nearest first. What posting to
-  // them needs is fetched in three steps, each of which needs the one before.
-  static void prefetch(std::span<QueuePair* const> soon) {
-    if (soon.size() > kFetchObject) __builtin_prefetch(soon[kFetchObject]);
-    if (soon.size() > kFetchContext) {
-      __builtin_prefetch(&soon[kFetchContext]->context_, 1);
-      __builtin_prefetch(&soon[kFetchContext]->context_.sq, 1);
-    }
-    if (soon.size() > kFetchEntry) {
-      const nic::Context& c = soon[kFetchEntry]->context_;
-      __builtin_prefetch(c.sq + std::size_t{c.sq_posted & ((1U << c.sq_shift) - 1)} * c.sq_stride, 1);
-    }
-  }
-  [[nodiscard]] Error post_send(const WorkRequest& request);
+  // For those who post often: keep it as long as the queue pair lives.
+  [[nodiscard]] Poster poster() { return {&device_, &context_}; }
+  [[nodiscard]] Error post_send(const WorkRequest& request) { return poster().post(request); }
   [[nodiscard]] Error post_receive(const ReceiveRequest& request);
 
  private:
@@ -87,12 +77,8 @@ class alignas(64) QueuePair {
   void apply(const QpAttributes& a, std::uint32_t mask);
   void enter(nic::QpState to, const QpAttributes& a, std::uint32_t mask);
   void reset();
-  [[nodiscard]] Error judge_work(const WorkRequest& request, std::uint64_t& length) const;
   void release_held_receive();
 
-  static constexpr std::size_t kFetchObject = 15, kFetchContext = 9, kFetchEntry = 4;  // how many posts ahead
-
-  // What posting needs stands in the first cache line.
   Device& device_;
   nic::Context& context_;
   std::uint32_t slot_;

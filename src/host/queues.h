@@ -37,8 +37,8 @@ class CompletionQueue {
   // Drops what is waiting from a queue pair that is no more.
   void purge(wire::Qpn qpn);
 
-  std::uint32_t users = 0;           // queue pairs that complete here
-  bool event_waiting = false;        // stands in its channel's list
+  std::uint32_t users = 0;     // queue pairs that complete here
+  bool event_waiting = false;  // stands in its channel's list
   CompletionQueue* next_event = nullptr;
   std::uint32_t channel = nic::kNone;
 

@@ -20,15 +20,15 @@ struct WorkRequest {
   std::span<const nic::Fragment> inline_data{};
   bool is_inline = false;
   std::uint32_t immediate = 0;
-  wire::Key invalidate{};                            // send_invalidate, local_invalidate
-  std::uint64_t remote_address = 0;                  // write, read, atomics
+  wire::Key invalidate{};            // send_invalidate, local_invalidate
+  std::uint64_t remote_address = 0;  // write, read, atomics
   wire::Key remote_key{};
-  std::uint64_t compare_add = 0, swap = 0;           // compare and swap; fetch and add
-  nic::AddressVector to{};                           // datagrams
+  std::uint64_t compare_add = 0, swap = 0;  // compare and swap; fetch and add
+  nic::AddressVector to{};                  // datagrams
   std::uint8_t hop_limit = 64;
   wire::Qpn remote_qpn{};
   wire::Qkey remote_qkey{};
-  nic::WindowBinding binding{};                      // bind_window
+  nic::WindowBinding binding{};  // bind_window
 };
 
 struct ReceiveRequest {

@@ -8,9 +8,10 @@ namespace weft::nic {
 
 constexpr CompletionKind completion_kind(WorkKind k) {
   constexpr CompletionKind kinds[] = {
-      CompletionKind::send, CompletionKind::send, CompletionKind::send, CompletionKind::write, CompletionKind::write,
-      CompletionKind::read, CompletionKind::compare_swap, CompletionKind::fetch_add,
-      CompletionKind::local_invalidate, CompletionKind::bind_window};
+      CompletionKind::send,         CompletionKind::send,      CompletionKind::send,
+      CompletionKind::write,        CompletionKind::write,     CompletionKind::read,
+      CompletionKind::compare_swap, CompletionKind::fetch_add, CompletionKind::local_invalidate,
+      CompletionKind::bind_window};
   return kinds[static_cast<std::size_t>(k)];
 }
 
@@ -82,6 +83,14 @@ class Endings {
     core_.complete(c.receive_cq, *done);
   }
 
+  // It cannot take its message, and no NAK can say so: the end of an unreliable queue pair.
+  void fail_receive(Context& c, Refusal reason) {
+    if (c.broken_by == Refusal::none) c.broken_by = reason;
+    finish_receive(c, {.status = Status::local_protection, .reason = reason, .bytes = c.received_bytes});
+    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+    break_off(c);
+  }
+
   // The receive entry for a new message; false when nothing is posted.
   [[nodiscard]] bool take_receive(Context& c) {
     if (c.receive_entry != kNone) return true;  // an unreliable message that was cut off left it
@@ -99,13 +108,13 @@ class Endings {
       }
     }
     const Receive& r = receive_at(c, c.receive_entry);
-    core_.world.read(BusRead::receive, reinterpret_cast<const std::byte*>(&r), sizeof(Receive) + r.sges * sizeof(Sge));
+    core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
     return true;
   }
   [[nodiscard]] const Receive& receive_at(const Context& c, std::uint32_t entry) const {
-    if (c.shared_rq == kNone) return *reinterpret_cast<const Receive*>(ring_entry(c.rq, entry, c.rq_shift, c.rq_stride));
+    if (c.shared_rq == kNone) return receive_in(ring_entry(c.rq, entry, c.rq_shift, c.rq_stride));
     const SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
-    return *reinterpret_cast<const Receive*>(srq.entries + std::size_t{entry} * srq.stride);
+    return receive_in(srq.entries + std::size_t{entry} * srq.stride);
   }
 
   // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed.

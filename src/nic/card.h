@@ -34,8 +34,10 @@ class Card {
   }
   // This packet comes next, or soon: its context is fetched ahead.
   void expect(const wire::Packet& p) {
+    const Context& c = core_.state.contexts[core_.state.contexts.slot_of(p.headers.bth.destination)];
     const bool response = wire::info(p.headers.bth.opcode).is_response();
-    prefetch(core_.state.contexts.slot_of(p.headers.bth.destination), response ? kRequesterLine : kResponderLine);
+    __builtin_prefetch(&c, 1);
+    __builtin_prefetch(response ? static_cast<const void*>(&c.sq) : &c.expected_psn, 1);
   }
   void on_packets(Time now, std::span<const wire::Packet> packets) {
     core_.now = now;
@@ -69,23 +71,23 @@ class Card {
     }
     SlotQueue& ready = core_.state.ready;
     for (; turns > 0 && !ready.empty(); --turns) {
-      if (const std::uint32_t ahead = ready.peek(kPrefetchDistance); ahead != kNone) prefetch(ahead, kRequesterLine);
+      fetch_ahead(ready.peek(kAhead));
       turn(ready.pop());
     }
   }
 
  private:
-  static constexpr std::uint32_t kPrefetchDistance = 4;
-  static constexpr std::size_t kRequesterLine = 64, kResponderLine = 128;  // of a Context
+  static constexpr std::uint32_t kAhead = 4;  // turns
 
   Context& context(std::uint32_t slot) {
     core_.world.touch(OnChip::context, slot);
     return core_.state.contexts[slot];
   }
-  void prefetch(std::uint32_t slot, std::size_t line) {
-    const auto* c = reinterpret_cast<const std::byte*>(&core_.state.contexts[slot]);
-    __builtin_prefetch(c, 1);
-    __builtin_prefetch(c + line, 1);
+  void fetch_ahead(std::uint32_t slot) {
+    if (slot == kNone) return;
+    const Context& c = core_.state.contexts[slot];
+    __builtin_prefetch(&c, 1);
+    __builtin_prefetch(&c.sq, 1);
   }
 
   void turn(std::uint32_t slot) {
@@ -97,7 +99,7 @@ class Card {
       if (c.sq_next != c.sq_posted && c.state == QpState::rts) core_.schedule(c);
       return;
     }
-    if (c.saved_pending > 0) replies_.turn(c, budget);
+    if (c.saved_pending > 0 && c.state != QpState::error) replies_.turn(c, budget);
     if (c.state == QpState::error) return;
     sender_.turn(c, budget);
     if (c.saved_pending > 0 || sender_.may_send(c)) core_.schedule(c);
@@ -109,7 +111,8 @@ class Card {
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     const wire::Qpn qpn = p.headers.bth.destination;
     Context* c = core_.state.contexts.find(qpn);
-    if (const Refusal r = judge(c, qpn, p, info); r != Refusal::none) [[unlikely]] return core_.refuse(r);
+    if (const Refusal r = judge(c, qpn, p, info); r != Refusal::none) [[unlikely]]
+      return core_.refuse(r);
     if (!c->established) [[unlikely]] {
       c->established = true;
       if (c->state == QpState::rtr) core_.world.notify({EventKind::communication_established, qpn.raw()});
@@ -133,8 +136,8 @@ class Card {
     }
     core_.world.touch(OnChip::context, core_.slot(*c));
     if (info.service != c->service && info.service != wire::Service::cnp) return Refusal::wrong_service;
-    const bool listens = c->state == QpState::rtr || c->state == QpState::rts || c->state == QpState::sqd ||
-                         c->state == QpState::sqe;
+    const bool listens =
+        c->state == QpState::rtr || c->state == QpState::rts || c->state == QpState::sqd || c->state == QpState::sqe;
     if (!listens || (info.is_response() && c->state == QpState::rtr)) return Refusal::qp_not_ready;
     if (c->service == wire::Service::ud) {
       if (!core_.state.port.has(p.flow.destination)) return Refusal::not_our_address;

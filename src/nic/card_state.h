@@ -18,10 +18,10 @@ namespace weft::nic {
 struct CardConfig {
   std::uint32_t max_qps = 1024, max_cqs = 256, max_srqs = 64;
   std::uint32_t region_slot_bits = 12;
-  std::uint32_t window_packets = 256;   // most packets of a connection under way
-  std::uint32_t works_per_turn = 8;     // SRNIC's n
+  std::uint32_t window_packets = 256;  // most packets of a connection under way
+  std::uint32_t works_per_turn = 8;    // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
-  std::uint32_t acknowledge_every = 64; // packets of one message between two requests for acknowledgement
+  std::uint32_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
 };
 
 struct Port {
@@ -63,8 +63,15 @@ class ContextTable {
 
 struct CardState {
   explicit CardState(const CardConfig& c)
-      : config(c), contexts(c.max_qps), cqs(c.max_cqs), srqs(c.max_srqs), memory(c.region_slot_bits),
-        ready(contexts.size()), owing(contexts.size()), timers(contexts), cq_timers(cqs) {}
+      : config(c),
+        contexts(c.max_qps),
+        cqs(c.max_cqs),
+        srqs(c.max_srqs),
+        memory(c.region_slot_bits),
+        ready(contexts.size()),
+        owing(contexts.size()),
+        timers(contexts),
+        cq_timers(cqs) {}
 
   CardConfig config;
   Port port;
@@ -72,8 +79,8 @@ struct CardState {
   ZeroedTable<CompletionRing> cqs;
   ZeroedTable<SharedReceiveRing> srqs;
   MemoryGate memory;
-  SlotQueue ready;                        // queue pairs with packets to send
-  SlotQueue owing;                        // queue pairs that owe an acknowledgement
+  SlotQueue ready;  // queue pairs with packets to send
+  SlotQueue owing;  // queue pairs that owe an acknowledgement
   TimerHeap<ContextTable> timers;
   TimerHeap<ZeroedTable<CompletionRing>> cq_timers;
   Counters counters;

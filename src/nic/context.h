@@ -24,66 +24,68 @@ inline constexpr std::uint32_t kNone = ~0U;
 // a responder's the first and the third.
 struct alignas(64) Context {
   // -- Who we are and whom we talk to: written by modify_qp, read with every packet.
-  wire::Qpn qpn{};                      // 0: the slot is free
+  wire::Qpn qpn{};  // 0: the slot is free
   QpState state = QpState::reset;
   wire::Service service{};
-  std::uint8_t mtu_shift = 10;          // path MTU = 1 << mtu_shift, 256 ... 4096
+  std::uint8_t mtu_shift = 10;  // path MTU = 1 << mtu_shift, 256 ... 4096
   std::uint8_t gid_index = 0;
   wire::Address peer;
   wire::Qpn peer_qpn{};
   std::uint32_t domain = 0;
-  std::uint32_t window = 0;             // most packets under way
+  std::uint32_t window = 0;  // most packets under way
   wire::Pkey pkey = wire::kDefaultPkey;
   std::uint16_t udp_source_port = 0xC000;
   std::uint8_t traffic_class = 0, hop_limit = 64;
-  Rights rights{};                      // what the peer may do here
+  Rights rights{};  // what the peer may do here
   bool signal_all : 1 = false;
-  bool rung : 1 = false;                // the host has rung its doorbell and the card has not heard it yet
-  bool scheduled : 1 = false;           // stands in the schedule queue
-  bool ack_queued : 1 = false;          // stands in the acknowledgement queue
+  bool rung : 1 = false;        // the host has rung its doorbell and the card has not heard it yet
+  bool scheduled : 1 = false;   // stands in the schedule queue
+  bool ack_queued : 1 = false;  // stands in the acknowledgement queue
   bool owes_ack : 1 = false;
-  bool nak_sent : 1 = false;            // one NAK per gap
+  bool nak_sent : 1 = false;  // one NAK per gap
   bool rnr_wait : 1 = false;
-  bool reread : 1 = false;              // a gap in READ responses has been answered already
-  bool uc_skipping : 1 = false;         // UC: rest of a damaged message
-  bool responder_stopped : 1 = false;   // answers what it owes, accepts nothing more
-  bool sq_stalled : 1 = false;          // entry sq_next cannot be sent: breaks once it is the oldest
+  bool reread : 1 = false;             // a gap in READ responses has been answered already
+  bool uc_skipping : 1 = false;        // UC: rest of a damaged message
+  bool responder_stopped : 1 = false;  // answers what it owes, accepts nothing more
+  bool sq_stalled : 1 = false;         // entry sq_next cannot be sent: breaks once it is the oldest
   bool drain_notify : 1 = false;
   bool drained : 1 = false;
-  bool established : 1 = false;         // a packet has arrived
+  bool established : 1 = false;  // a packet has arrived
   bool flushed : 1 = false;
-  std::uint8_t saved_pending = 0;       // READs and atomics to be answered
-  Time deadline = kNever;               // retransmission or RNR wait
+  std::uint8_t saved_pending = 0;  // READs and atomics to be answered
+  Time deadline = kNever;          // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
   alignas(64) std::byte* sq = nullptr;  // ring of Work entries in host memory
   std::uint16_t sq_stride = 0;
-  std::uint8_t sq_shift = 0;            // 1 << sq_shift entries
+  std::uint8_t sq_shift = 0;  // 1 << sq_shift entries
   std::uint8_t max_reads = 0, reads_under_way = 0;
   std::uint8_t ack_timeout = 0, retry_count = 0, retries_left = 0, rnr_retry = 0, rnr_retries_left = 0;
   std::uint8_t since_ack_request = 0;
-  Refusal broken_by = Refusal::none;    // the first rule that was broken, for those who ask why
-  std::uint32_t sq_posted = 0;          // free-running counts: entries posted,
-  std::uint32_t sq_next = 0;            //   next to be sent,
-  std::uint32_t sq_done = 0;            //   and oldest not yet complete
-  std::uint32_t next_offset = 0;        // bytes of entry sq_next already sent
-  wire::Psn next_psn{};                 // of the next packet
-  wire::Psn sent_psn{};                 // one past the furthest PSN ever sent: acknowledgements beyond it are ghosts
-  wire::Psn done_psn{};                 // first PSN of entry sq_done
-  wire::Psn unacked_psn{};              // oldest PSN without acknowledgement
+  Refusal broken_by = Refusal::none;  // the first rule that was broken, for those who ask why
+  std::uint32_t sq_posted = 0;        // free-running counts: entries posted,
+  std::uint32_t sq_next = 0;          //   next to be sent,
+  std::uint32_t sq_done = 0;          //   and oldest not yet complete
+  std::uint32_t next_offset = 0;      // bytes of entry sq_next already sent
+  wire::Psn next_psn{};               // of the next packet
+  wire::Psn sent_psn{};               // one past the furthest PSN ever sent: acknowledgements beyond it are ghosts
+  wire::Psn done_psn{};               // first PSN of entry sq_done
+  wire::Psn unacked_psn{};            // oldest PSN without acknowledgement
   std::uint32_t send_cq = kNone;
-  std::uint32_t timer_place = kNone;    // where the timer heap keeps this slot
+  std::uint32_t timer_place = kNone;  // where the timer heap keeps this slot
+  std::uint16_t max_inline = 0;       // the host's: what a work request may carry
+  std::uint8_t max_send_sges = 0;
 
   // -- The responder: what is expected, what is under way, what is owed.
   alignas(64) wire::Psn expected_psn{};
   wire::Msn msn{};
-  std::uint64_t write_address = 0;      // next byte of the WRITE under way
+  std::uint64_t write_address = 0;  // next byte of the WRITE under way
   wire::Key write_key{};
   std::uint32_t write_left = 0;
   std::uint32_t receive_entry = kNone;  // entry taken by the message under way
   std::uint32_t received_bytes = 0;
   std::uint32_t rq_posted = 0, rq_done = 0;
-  wire::Psn owed_psn{};                 // acknowledgement owed to the peer
+  wire::Psn owed_psn{};  // acknowledgement owed to the peer
   std::uint8_t owed_syndrome = 0;
   Inbound inbound = Inbound::none;
   std::uint8_t min_rnr_timer = 0;
@@ -97,16 +99,16 @@ struct alignas(64) Context {
   alignas(64) std::byte* rq = nullptr;  // ring of Receive entries in host memory
   SavedResponse* saved = nullptr;       // ring of READs and atomics in host memory
   wire::Qkey qkey{};
-  Status break_status{};                // why the responder breaks off once its answer is sent
+  Status break_status{};  // why the responder breaks off once its answer is sent
   Status stall_status{};
   Refusal stall_reason = Refusal::none;
 };
 static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // SRNIC's budget of state is 210 bytes; what is left of each line is counted out.
-inline constexpr std::size_t kContextStateBytes =
-    (offsetof(Context, deadline) + sizeof(Time)) + (offsetof(Context, timer_place) + 4 - offsetof(Context, sq)) +
-    (offsetof(Context, rq_stride) + 2 - offsetof(Context, expected_psn)) +
-    (offsetof(Context, stall_reason) + 1 - offsetof(Context, rq));
+inline constexpr std::size_t kContextStateBytes = (offsetof(Context, deadline) + sizeof(Time)) +
+                                                  (offsetof(Context, max_send_sges) + 1 - offsetof(Context, sq)) +
+                                                  (offsetof(Context, rq_stride) + 2 - offsetof(Context, expected_psn)) +
+                                                  (offsetof(Context, stall_reason) + 1 - offsetof(Context, rq));
 static_assert(kContextStateBytes <= 210);
 
 [[nodiscard]] constexpr std::uint32_t path_mtu(const Context& c) { return 1U << c.mtu_shift; }

@@ -11,18 +11,34 @@
 
 namespace weft::nic {
 
+// clang-format off
 enum class Counter : std::uint8_t {
   sent_pkts, rcvd_pkts, sent_bytes, rcvd_bytes, acks_sent, acks_rcvd, duplicate_request, out_of_sequence,
   rcvd_rnr_err, send_rnr_err, rcvd_seq_err, retry_exceeded_err, retry_rnr_exceeded_err, local_ack_timeout_err,
   packet_seq_err, implied_nak_seq_err, out_of_buffer, retransmitted_pkts, read_responses_resent, rp_cnp_handled,
   req_cqe_error, resp_cqe_error, completions, count_,
 };
+// clang-format on
 
+// clang-format off
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::count_)> kCounterNames{
     "sent_pkts", "rcvd_pkts", "sent_bytes", "rcvd_bytes", "acks_sent", "acks_rcvd", "duplicate_request",
     "out_of_sequence", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
     "retry_rnr_exceeded_err", "local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err", "out_of_buffer",
     "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions"};
+// clang-format on
+
+// clang-format off
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::count_)> kCounterMeanings{
+    "packets sent", "packets received", "bytes of payload sent", "bytes of payload received", "acknowledgements sent",
+    "acknowledgements received", "requests that had arrived before", "requests that arrived ahead of their turn",
+    "answers that the peer has no receive posted", "answers that no receive was posted here",
+    "answers that the peer missed a packet", "requests given up: the peer did not answer",
+    "requests given up: the peer had no receive posted", "waits for an acknowledgement that timed out",
+    "gaps that a NAK told of", "gaps in READ and atomic responses", "messages that found no receive posted",
+    "packets sent again", "READ and atomic responses sent again", "congestion notifications heeded",
+    "send completions with an error", "receive completions with an error", "completions written"};
+// clang-format on
 
 class Counters {
  public:

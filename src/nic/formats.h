@@ -13,10 +13,12 @@ namespace weft::nic {
 
 // ---- work -----------------------------------------------------------------------------------------
 
+// clang-format off
 enum class WorkKind : std::uint8_t {
   send, send_immediate, send_invalidate, write, write_immediate, read, compare_swap, fetch_add,
   local_invalidate, bind_window,
 };
+// clang-format on
 
 constexpr bool reads_back(WorkKind k) {
   return k == WorkKind::read || k == WorkKind::compare_swap || k == WorkKind::fetch_add;
@@ -52,10 +54,10 @@ struct Work {
   WorkKind kind{};
   std::uint8_t flags = 0;
   std::uint8_t sges = 0;
-  std::uint8_t hop_limit = 64;     // datagrams
-  std::uint32_t length = 0;        // of the message, in bytes
-  std::uint32_t immediate = 0;     // or the key to invalidate, or a window's new key
-  std::uint32_t key = 0;           // remote key; the window to bind; the datagram's destination QPN
+  std::uint8_t hop_limit = 64;  // datagrams
+  std::uint32_t length = 0;     // of the message, in bytes
+  std::uint32_t immediate = 0;  // or the key to invalidate, or a window's new key
+  std::uint32_t key = 0;        // remote key; the window to bind; the datagram's destination QPN
   union {
     struct {
       std::uint64_t address, compare_add, swap;
@@ -66,7 +68,7 @@ struct Work {
     } datagram;
     struct {
       std::uint64_t address, length;
-      std::uint32_t region;        // key of the region below the window
+      std::uint32_t region;  // key of the region below the window
       std::uint16_t rights;
       std::uint16_t unused;
     } bind;
@@ -92,14 +94,18 @@ constexpr std::size_t entry_stride(std::uint32_t max_sges, std::uint32_t max_inl
 
 // ---- completions -----------------------------------------------------------------------------------
 
+// clang-format off
 enum class Status : std::uint8_t {
   success, local_length, local_qp_operation, local_protection, flushed, window_bind, bad_response, local_access,
   remote_invalid_request, remote_access, remote_operation, retry_exceeded, rnr_retry_exceeded, remote_aborted, fatal,
 };
+// clang-format on
 
+// clang-format off
 enum class CompletionKind : std::uint8_t {
   send, write, read, compare_swap, fetch_add, bind_window, local_invalidate, receive, receive_write_immediate,
 };
+// clang-format on
 
 struct Completion {
   std::uint64_t id = 0;
@@ -109,10 +115,10 @@ struct Completion {
   Refusal reason = Refusal::none;  // what verbs calls the vendor error: which rule was broken
   std::uint8_t traffic_class = 0;
   std::uint32_t bytes = 0;
-  std::uint32_t immediate = 0;     // or the key that the peer invalidated
+  std::uint32_t immediate = 0;  // or the key that the peer invalidated
   wire::Qpn qpn{}, source_qpn{};
   std::uint32_t shared_entry = kNotShared;  // which entry of a shared receive queue is free again
-  std::int64_t when = 0;           // picoseconds
+  std::int64_t when = 0;                    // picoseconds
 
   static constexpr std::uint32_t kNotShared = ~0U;
 };
@@ -124,14 +130,15 @@ static_assert(sizeof(Completion) <= 64);
 // max_dest_rd_atomic of these lives in host memory.
 struct SavedResponse {
   std::uint64_t address = 0;
-  std::uint64_t original = 0;      // an atomic's result: replayed, never computed again
+  std::uint64_t original = 0;  // an atomic's result: replayed, never computed again
   std::uint32_t length = 0;
   wire::Key key{};
   wire::Psn first{};
   std::uint32_t packets = 0;
-  wire::Psn next{};                // first response still to be sent
-  wire::Psn restart{};             // where the last request for it began: that response is a "first"
+  wire::Psn next{};     // first response still to be sent
+  wire::Psn restart{};  // where the last request for it began: that response is a "first"
   bool atomic = false, valid = false, pending = false;
+  bool answered = false;  // all of it has been sent once
 };
 static_assert(sizeof(SavedResponse) <= 48);
 

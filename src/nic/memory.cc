@@ -7,10 +7,12 @@ namespace weft::nic {
 Region* MemoryGate::make(std::uint64_t random) {
   if (slots_.empty()) return nullptr;
   const std::uint32_t slot = slots_.take(random >> 32);
+  const wire::Key last = regions_[slot].key;
   Region& r = regions_.make(slot);
   const auto noise = static_cast<std::uint32_t>(random);
   const std::uint32_t slot_mask = ((1U << slot_bits_) - 1) << 8;
   r.key = wire::Key((noise & ~slot_mask) | slot << 8);
+  if (r.key == last) r.key = wire::Key(last.raw() ^ 1);  // who still holds the old one must not get in
   return &r;
 }
 
@@ -40,7 +42,9 @@ void MemoryGate::remove(Region& region) {
   assert(region.windows == 0 && "the host refuses to remove a region with windows");
   if (region.bound) unbind(region);
   const std::uint32_t slot = regions_.slot_of(region);
+  const wire::Key last = region.key;
   regions_.erase(slot);
+  regions_[slot].key = last;  // a free slot remembers its last key
   slots_.give_back(slot);
 }
 
@@ -49,10 +53,17 @@ Region* MemoryGate::find(wire::Key key) {
   return r.kind != RegionKind::free && r.key == key ? &r : nullptr;
 }
 
+Region* MemoryGate::find_variant(wire::Key key) {
+  Region& r = regions_[slot_of(key)];
+  return r.kind != RegionKind::free && (r.key.raw() ^ key.raw()) <= 0xFF ? &r : nullptr;
+}
+
 Refusal MemoryGate::why_unknown(const Region& r, wire::Key key) {
-  // Same place, other tag or variant: a key that was good once, or a window's key before its last binding.
-  const bool same_slot = r.kind != RegionKind::free && (r.key.raw() ^ key.raw()) <= 0xFF;
-  return same_slot ? Refusal::key_stale : Refusal::key_unknown;
+  // The last key of a slot that is free now, or a window's key before its last binding. Key 0 was never given.
+  const bool last = r.kind == RegionKind::free && r.key == key && key.raw() != 0;
+  const bool window = r.kind == RegionKind::window_1 || r.kind == RegionKind::window_2;
+  const bool rebound = window && (r.key.raw() ^ key.raw()) <= 0xFF;
+  return last || rebound ? Refusal::key_stale : Refusal::key_unknown;
 }
 
 void MemoryGate::unbind(Region& window) {

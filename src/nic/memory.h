@@ -16,17 +16,17 @@ namespace weft::nic {
 enum class RegionKind : std::uint8_t { free, region, window_1, window_2 };
 
 struct alignas(64) Region {
-  std::uint64_t base = 0;           // first address, in the space that peers and work entries speak of
+  std::uint64_t base = 0;  // first address, in the space that peers and work entries speak of
   std::uint64_t length = 0;
-  std::byte* host = nullptr;        // where that is in this process
+  std::byte* host = nullptr;  // where that is in this process
   wire::Key key{};
   std::uint32_t domain = 0;
   RegionKind kind = RegionKind::free;
-  bool bound = false;               // windows: open onto a region
+  bool bound = false;  // windows: open onto a region
   Rights rights{};
-  std::uint32_t parent = 0;         // windows: slot of the region below
-  std::uint32_t windows = 0;        // regions: windows bound to it
-  wire::Qpn bound_qp{};             // type 2 windows belong to a queue pair
+  std::uint32_t parent = 0;   // windows: slot of the region below
+  std::uint32_t windows = 0;  // regions: windows bound to it
+  wire::Qpn bound_qp{};       // type 2 windows belong to a queue pair
 };
 static_assert(sizeof(Region) == 64);
 
@@ -46,19 +46,23 @@ struct WindowBinding {
 class MemoryGate {
  public:
   // A key is [tag | slot | 8 bits that a type 2 window's owner may choose]; `slot_bits` sets how many regions fit.
-  explicit MemoryGate(std::uint32_t slot_bits) : slot_bits_(slot_bits), regions_(1U << slot_bits), slots_(1U << slot_bits, 1) {}
+  explicit MemoryGate(std::uint32_t slot_bits)
+      : slot_bits_(slot_bits), regions_(1U << slot_bits), slots_(1U << slot_bits, 1) {}
 
   // -- the packet path --
   [[nodiscard]] Refusal translate(wire::Key key, Asker who, Rights want, std::uint64_t address, std::uint64_t length,
                                   std::byte*& out) const {
     const Region& r = regions_[slot_of(key)];
-    if (r.key != key || r.kind == RegionKind::free) [[unlikely]] return why_unknown(r, key);
+    if (r.key != key || r.kind == RegionKind::free) [[unlikely]]
+      return why_unknown(r, key);
     if (r.kind != RegionKind::region) [[unlikely]] {
       if (!r.bound) return Refusal::window_unbound;
       if (r.kind == RegionKind::window_2 && r.bound_qp != who.qpn) return Refusal::key_wrong_qp;
     }
-    if (r.domain != who.domain) [[unlikely]] return Refusal::key_wrong_domain;
-    if (!includes(r.rights, want)) [[unlikely]] return Refusal::key_no_permission;
+    if (r.domain != who.domain) [[unlikely]]
+      return Refusal::key_wrong_domain;
+    if (!includes(r.rights, want)) [[unlikely]]
+      return Refusal::key_no_permission;
     // Written so that nothing can wrap: an address at the very top of the space is as good as any other.
     if (address < r.base || address - r.base > r.length || length > r.length - (address - r.base)) [[unlikely]] {
       return Refusal::out_of_bounds;
@@ -73,6 +77,8 @@ class MemoryGate {
   [[nodiscard]] Region* add_window(std::uint32_t domain, RegionKind type, std::uint64_t random);
   void remove(Region& region);
   [[nodiscard]] Region* find(wire::Key key);
+  // The same object whatever variant its key has now: windows change theirs with every binding.
+  [[nodiscard]] Region* find_variant(wire::Key key);
 
   // -- work that changes keys --
   // Opens a window onto a region, or closes it (length 0, type 1). The key changes to `new_key`.

@@ -21,7 +21,8 @@ template <class W>
 void reveal(CardState& state, W& world, Time now, std::uint32_t cq_number) {
   CompletionRing& cq = state.cqs[cq_number];
   const Completion& newest = cq.at(cq.visible++);
-  if (cq.armed == Notify::none) [[likely]] return;
+  if (cq.armed == Notify::none) [[likely]]
+    return;
   if (cq.armed == Notify::solicited && !newest.solicited && newest.status == Status::success) return;
   if (++cq.unreported >= cq.moderate_count) return raise_completion_event(state, world, cq_number);
   if (cq.deadline == kNever) state.cq_timers.arm(cq_number, now + cq.moderate_period);

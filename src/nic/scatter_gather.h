@@ -5,6 +5,7 @@
 #include <span>
 
 #include "nic/core.h"
+#include "nic/host_memory.h"
 
 namespace weft::nic {
 
@@ -26,7 +27,8 @@ template <World W, class Piece>
       return r;
     }
     // sge.address + offset may wrap past 2^64: then the whole element is no region's.
-    if (sge.address + offset < sge.address) [[unlikely]] return Refusal::out_of_bounds;
+    if (sge.address + offset < sge.address) [[unlikely]]
+      return Refusal::out_of_bounds;
     piece(at, bytes);
     length -= bytes;
     offset = 0;
@@ -53,19 +55,5 @@ template <World W>
                           from += bytes;
                         });
 }
-
-// ---- entries of rings in host memory ----------------------------------------------------------------
-
-inline std::byte* ring_entry(std::byte* ring, std::uint32_t count, std::uint8_t shift, std::uint16_t stride) {
-  return ring + std::size_t{count & ((1U << shift) - 1)} * stride;
-}
-
-inline Work& work_at(const Context& c, std::uint32_t count) {
-  return *reinterpret_cast<Work*>(ring_entry(c.sq, count, c.sq_shift, c.sq_stride));
-}
-inline std::span<const Sge> sges_of(const Work& w) { return {reinterpret_cast<const Sge*>(&w + 1), w.sges}; }
-inline const std::byte* inline_bytes_of(const Work& w) { return reinterpret_cast<const std::byte*>(&w + 1); }
-
-inline std::span<const Sge> sges_of(const Receive& r) { return {reinterpret_cast<const Sge*>(&r + 1), r.sges}; }
 
 }  // namespace weft::nic

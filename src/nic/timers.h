@@ -68,7 +68,8 @@ class TimerHeap {
   }
   void rise(std::uint32_t place) {
     const Entry e = heap_[place];
-    for (; place > 0 && e.when < heap_[(place - 1) / 2].when; place = (place - 1) / 2) set(place, heap_[(place - 1) / 2]);
+    for (; place > 0 && e.when < heap_[(place - 1) / 2].when; place = (place - 1) / 2)
+      set(place, heap_[(place - 1) / 2]);
     set(place, e);
   }
   void sink(std::uint32_t place) {

@@ -33,11 +33,13 @@ enum class OnChip : std::uint8_t { context, region, completion_queue, shared_rec
 // What a read over the bus is for.
 enum class BusRead : std::uint8_t { work, receive, saved_response, payload };
 
+// clang-format off
 enum class EventKind : std::uint8_t {
   completion,                                      // of a completion queue, through its channel
   cq_error, qp_fatal, qp_request_error, qp_access_error, communication_established, sq_drained,
   last_entry_reached, srq_limit_reached, srq_error,  // asynchronous
 };
+// clang-format on
 
 struct Event {
   EventKind kind{};
@@ -45,15 +47,15 @@ struct Event {
 };
 
 template <class W>
-concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion, const Event& event,
-                         OnChip what, std::uint64_t key, BusRead purpose, const std::byte* from, std::size_t bytes,
-                         std::byte* to, std::span<const std::byte> data) {
-  w.emit(packet);              // the port
-  w.complete(cq, completion);  // written to host memory; the world calls reveal() when the host may see it
-  w.notify(event);             // the host's software
+concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion,
+                         const Event& event, OnChip what, std::uint64_t key, BusRead purpose, const void* from,
+                         std::size_t bytes, std::byte* to, std::span<const std::byte> data) {
+  w.emit(packet);                // the port
+  w.complete(cq, completion);    // written to host memory; the world calls reveal() when the host may see it
+  w.notify(event);               // the host's software
   w.read(purpose, from, bytes);  // the card is about to read this from host memory
-  w.place(to, data);           // write to host memory
-  w.touch(what, key);          // an on-chip structure: nothing, or a miss
+  w.place(to, data);             // write to host memory
+  w.touch(what, key);            // an on-chip structure: nothing, or a miss
 };
 
 }  // namespace weft::nic

@@ -28,7 +28,7 @@ inline void PrintTo(const Exchange& exchange, std::ostream* out) { *out << name_
 
 // Every verb of the service × one packet, three packets, three across the wrap of the PSN.
 [[nodiscard]] std::vector<Exchange> short_exchanges(wire::Service service);
-// Every verb of the service that can be longer than one packet × longer than a small window, and than the usual one.
+// Every verb of the service with long messages × longer than a small window, and (RC) than the usual one.
 [[nodiscard]] std::vector<Exchange> long_exchanges(wire::Service service);
 
 [[nodiscard]] Program with_faults(Program program, std::vector<sim::ScriptedFault> script);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <vector>
 
 #include "support/bed.h"
@@ -42,6 +43,9 @@ struct Program {
   bool may_time_out = false;                       // the network may lose or delay enough to exhaust retries
   bool may_miss_receives = false;                  // receivers may come too late for the RNR retries
 };
+
+// In words, a line for each step.
+std::ostream& operator<<(std::ostream& out, const Program& program);
 
 // Steps and receives are known by these ids: which lane (channel and direction) and the place in it.
 constexpr std::uint64_t lane_id(std::size_t channel, std::size_t direction, std::size_t place) {
@@ -82,7 +86,8 @@ struct Outcome {
   std::uint64_t digest = 0;
 };
 
-[[nodiscard]] Outcome run(const Program& program);
+// With a sink, one line for every packet, completion and event.
+[[nodiscard]] Outcome run(const Program& program, std::ostream* sink = nullptr);
 
 // The same but for `when`.
 [[nodiscard]] bool same_content(const nic::Completion& a, const nic::Completion& b);

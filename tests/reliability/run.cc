@@ -106,15 +106,16 @@ struct Runner {
         }
       }
     }
-    bed.world().run_until_idle();
   }
-  static wire::Key bind_one(const Endpoint& at) {
+  wire::Key bind_one(const Endpoint& at) {
     const Node& node = at.node();
     const wire::Key window = *node.device().create_window(node.domain, 2);
     const Error e = at.post({.kind = WorkKind::bind_window, .signaled = false,
                              .binding = {window, node.arena.key, node.arena.address, 64, nic::Rights::remote_read, window}});
     assert(e == Error::none);
     (void)e;
+    bed.world().run_until_idle();
+    drain(node);  // a queue pair may signal everything
     return window;
   }
 
@@ -171,8 +172,9 @@ struct Runner {
 
 }  // namespace
 
-Outcome run(const Program& program) {
+Outcome run(const Program& program, std::ostream* sink) {
   Runner runner(program);
+  runner.bed.world().trace().write_to(sink);
   runner.create_queues();
   runner.create_windows();
   runner.start();

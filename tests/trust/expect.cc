@@ -46,9 +46,13 @@ AssertionResult counted(const Effects& got, Refusal why, std::uint64_t times) {
   return AssertionFailure() << "wanted " << text(why).counter << " x" << times << ", got: " << text_of(got);
 }
 
+AssertionResult silent(const Effects& e) {
+  const bool quiet = e.sent.empty() && e.completions.empty() && e.events.empty() && e.written.empty();
+  return quiet ? AssertionSuccess() : AssertionFailure() << "wanted silence, got: " << text_of(e);
+}
+
 AssertionResult nothing(const Effects& e) {
-  const bool quiet = e.sent.empty() && e.completions.empty() && e.events.empty() && e.refusals.empty() &&
-                     e.touched.empty() && e.written.empty();
+  const bool quiet = silent(e) && e.refusals.empty() && e.touched.empty();
   return quiet ? AssertionSuccess() : AssertionFailure() << "wanted nothing, got: " << text_of(e);
 }
 

@@ -25,6 +25,8 @@ void note_provoked(Refusal refusal);
 [[nodiscard]] AssertionResult dropped(const Effects& got, Refusal why, std::uint64_t times = 1);
 // Counted under this name, and under no other.
 [[nodiscard]] AssertionResult counted(const Effects& got, Refusal why, std::uint64_t times = 1);
+// Nobody outside the card can tell that anything happened: no packet, completion, event or byte of memory.
+[[nodiscard]] AssertionResult silent(const Effects& got);
 // Nothing whatever happened.
 [[nodiscard]] AssertionResult nothing(const Effects& got);
 // Nothing was refused, and only this queue pair is different.

@@ -57,6 +57,31 @@ Crafted Connection::next_request(wire::Opcode opcode, std::uint32_t psns) {
   return p;
 }
 
+std::vector<Crafted> Connection::next_message(const nic::MessageOpcodes& opcodes, std::uint32_t bytes, unsigned seed) {
+  const auto payload = pattern(bytes, seed);
+  std::vector<Crafted> packets;
+  for (std::uint32_t at = 0; at == 0 || at < bytes; at += mtu) {
+    const std::uint32_t part = std::min(mtu, bytes - at);
+    packets.push_back(next_request(opcodes.at(at == 0, at + part == bytes)));
+    packets.back().payload.assign(payload.begin() + at, payload.begin() + at + part);
+    packets.back().headers.bth.ack_request = at + part == bytes;
+  }
+  return packets;
+}
+
+std::vector<Crafted> Connection::next_write(const Area& area, std::uint32_t bytes, unsigned seed) {
+  const bool rc = service == wire::Service::rc;
+  auto packets = next_message(rc ? nic::rc_opcodes(nic::WorkKind::write) : nic::uc_opcodes(nic::WorkKind::write), bytes,
+                              seed);
+  packets[0].headers.reth = {area.address, area.key, bytes};
+  return packets;
+}
+
+std::vector<Crafted> Connection::next_send(std::uint32_t bytes, unsigned seed) {
+  const bool rc = service == wire::Service::rc;
+  return next_message(rc ? nic::rc_opcodes(nic::WorkKind::send) : nic::uc_opcodes(nic::WorkKind::send), bytes, seed);
+}
+
 Crafted Connection::ack(wire::Psn psn, wire::Syndrome syndrome) const {
   return answer(wire::Opcode::rc_ack, psn).saying(syndrome);
 }
@@ -120,6 +145,7 @@ Connection Victim::connect(const ConnectOptions& options) {
   c.peer_qpn = a.peer_qpn;
   c.next = a.receive_psn;
   c.qkey = a.qkey;
+  c.mtu = a.mtu;
   constexpr QpState kWay[] = {QpState::init, QpState::rtr, QpState::rts, QpState::sqd};
   for (const QpState to : kWay) {
     if (options.until == QpState::reset || c.state() == options.until) break;
@@ -189,6 +215,11 @@ Effects Victim::modify(Connection& c, const host::QpAttributes& attributes, std:
   assert(e == host::Error::none);
   (void)e;
   return settle();
+}
+
+void Victim::destroy(const Connection& c) {
+  (void)device_.destroy(c.qp);
+  (void)settle();
 }
 
 Effects Victim::wait(Time duration) {

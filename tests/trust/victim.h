@@ -48,7 +48,7 @@ class RecordingWorld {
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   void place(std::byte* to, std::span<const std::byte> data);
-  void read(nic::BusRead, const std::byte*, std::size_t) {}
+  void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
 
   Time now = 0;
@@ -95,6 +95,7 @@ struct Connection {
   wire::Qpn peer_qpn{};
   wire::Psn next{};              // of the peer's next request
   wire::Qkey qkey{};
+  std::uint32_t mtu = 0;
 
   [[nodiscard]] wire::Qpn qpn() const { return qp->qpn(); }
   [[nodiscard]] nic::QpState state() const { return qp->state(); }
@@ -102,8 +103,15 @@ struct Connection {
   [[nodiscard]] Crafted request(wire::Opcode opcode) const;
   // The same; the peer has moved on.
   [[nodiscard]] Crafted next_request(wire::Opcode opcode, std::uint32_t psns = 1);
+  // A whole message of the peer's, packet by packet; the peer has moved on.
+  [[nodiscard]] std::vector<Crafted> next_write(const Area& area, std::uint32_t bytes, unsigned seed = 1);
+  [[nodiscard]] std::vector<Crafted> next_send(std::uint32_t bytes, unsigned seed = 1);
   [[nodiscard]] Crafted answer(wire::Opcode opcode, wire::Psn psn) const;
   [[nodiscard]] Crafted ack(wire::Psn psn, wire::Syndrome syndrome = wire::Syndrome::ack()) const;
+
+ private:
+  [[nodiscard]] std::vector<Crafted> next_message(const nic::MessageOpcodes& opcodes, std::uint32_t bytes,
+                                                  unsigned seed);
 };
 
 struct ConnectOptions {
@@ -154,6 +162,7 @@ class Victim {
   Effects post(Connection& c, const host::WorkRequest& request);
   Effects post_receive(Connection& c, const nic::Sge& sge, std::uint64_t id = 100);
   Effects modify(Connection& c, const host::QpAttributes& attributes, std::uint32_t mask);
+  void destroy(const Connection& c);
   Effects wait(Time duration);
   Effects settle();                                             // after calls to the device itself
   Effects take_turns(std::uint32_t turns);                      // with hold(): so many turns of the scheduler

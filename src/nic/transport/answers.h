@@ -50,6 +50,7 @@ class Answers {
   }
 
   void on_nak(Context& c, wire::Psn psn, wire::NakCode code) {
+    if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);  // no reliable connection's
     acknowledge(c, psn);
     if (c.state == QpState::error) return;
     switch (code) {
@@ -61,9 +62,7 @@ class Answers {
         return endings_.fail_work(c, Status::remote_invalid_request, Refusal::peer_invalid_request);
       case wire::NakCode::remote_access:
         return endings_.fail_work(c, Status::remote_access, Refusal::peer_access_error);
-      case wire::NakCode::remote_operation:
-        return endings_.fail_work(c, Status::remote_operation, Refusal::peer_operation_error);
-      default: return core_.refuse(Refusal::bad_syndrome);
+      default: return endings_.fail_work(c, Status::remote_operation, Refusal::peer_operation_error);
     }
   }
 

@@ -15,7 +15,7 @@ class Datagrams {
   void turn(Context& c, TurnBudget& budget) {
     while (!budget.spent() && c.sq_next != c.sq_posted && c.state == QpState::rts) {
       const Work& w = work_at(c, c.sq_next);
-      core_.world.read(BusRead::work, reinterpret_cast<const std::byte*>(&w), c.sq_stride);
+      core_.world.read(BusRead::work, &w, c.sq_stride);
       send(c, w);
       --budget.works;
       budget.bytes -= w.length;
@@ -37,14 +37,11 @@ class Datagrams {
     if (why == Refusal::none) why = scatter(core_, c, sges_of(r), wire::kGrhBytes, p.payload);
     const auto bytes = static_cast<std::uint32_t>(wire::kGrhBytes + p.payload.size());
     if (why == Refusal::none) {
-      return endings_.finish_receive(c, {.bytes = bytes, .headers = &p.headers, .grh = true,
-                                         .traffic_class = p.flow.traffic_class});
+      return endings_.finish_receive(
+          c, {.bytes = bytes, .headers = &p.headers, .grh = true, .traffic_class = p.flow.traffic_class});
     }
     core_.refuse(why);
-    c.broken_by = why;
-    endings_.finish_receive(c, {.status = Status::local_protection, .reason = why, .bytes = 0});
-    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
-    endings_.break_off(c);
+    endings_.fail_receive(c, why);
   }
 
  private:

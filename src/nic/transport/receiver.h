@@ -14,7 +14,8 @@ namespace weft::nic {
 template <World W>
 class Receiver {
  public:
-  Receiver(Core<W>& core, Endings<W>& endings, Replies<W>& replies) : core_(core), endings_(endings), replies_(replies) {}
+  Receiver(Core<W>& core, Endings<W>& endings, Replies<W>& replies)
+      : core_(core), endings_(endings), replies_(replies) {}
 
   void on_reliable(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
@@ -49,13 +50,10 @@ class Receiver {
     const Verdict v = execute(c, p, info);
     if (v.refusal() == Refusal::none) return;
     core_.refuse(v.refusal());
+    if (v.refusal() == Refusal::no_receive) core_.count(Counter::out_of_buffer);
     c.inbound = Inbound::none;
     c.uc_skipping = true;
-    if (v.status() == Status::local_protection) {
-      endings_.finish_receive(c, {.status = v.status(), .reason = v.refusal(), .bytes = c.received_bytes});
-      core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
-      endings_.break_off(c);
-    }
+    if (v.status() == Status::local_protection) endings_.fail_receive(c, v.refusal());
   }
 
  private:
@@ -114,6 +112,10 @@ class Receiver {
       if (reth.key != s->key || reth.address != s->address + offset || reth.length != s->length - offset) {
         return core_.refuse(Refusal::duplicate_too_old);
       }
+      // Answered once already: memory that is gone since then is no reason to break the connection.
+      if (const Refusal why = judge_access(c, reth, Rights::remote_read); why != Refusal::none) {
+        return core_.refuse(why);
+      }
     }
     core_.count(Counter::read_responses_resent);
     replies_.respond(c, *s, p.headers.bth.psn);
@@ -171,18 +173,15 @@ class Receiver {
       if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
       const wire::Reth& reth = p.headers.reth;
       if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
-      std::byte* unused = nullptr;
-      if (reth.length > 0) {  // a WRITE of nothing needs no key
-        const Refusal why = core_.translate(c, reth.key, Rights::remote_write, reth.address, reth.length, unused);
-        if (why != Refusal::none) return denied(why);
-      }
+      if (const Refusal why = judge_access(c, reth, Rights::remote_write); why != Refusal::none) return denied(why);
       c.write_address = reth.address;
       c.write_key = reth.key;
       c.write_left = reth.length;
       c.received_bytes = 0;
     }
     const auto bytes = static_cast<std::uint32_t>(p.payload.size());
-    if (bytes > c.write_left || (info.ends() && bytes != c.write_left)) return invalid(Refusal::message_length_mismatch);
+    if (bytes > c.write_left || (info.ends() && bytes != c.write_left))
+      return invalid(Refusal::message_length_mismatch);
     if (info.immediate && !endings_.take_receive(c)) return invalid(Refusal::no_receive);
     if (bytes > 0) {
       std::byte* at = nullptr;  // asked again for every packet: the region may be gone by now
@@ -195,21 +194,23 @@ class Receiver {
     c.received_bytes += bytes;
     advance(c, Inbound::write, info);
     if (info.immediate) {
-      endings_.finish_receive(c, {.kind = CompletionKind::receive_write_immediate, .bytes = c.received_bytes,
-                                  .headers = &p.headers});
+      endings_.finish_receive(
+          c, {.kind = CompletionKind::receive_write_immediate, .bytes = c.received_bytes, .headers = &p.headers});
     }
     return {};
+  }
+
+  // May the peer do this to the memory that it names? An access to nothing needs no key.
+  [[nodiscard]] Refusal judge_access(const Context& c, const wire::Reth& reth, Rights want) {
+    std::byte* unused = nullptr;
+    return reth.length == 0 ? Refusal::none : core_.translate(c, reth.key, want, reth.address, reth.length, unused);
   }
 
   Verdict on_read(Context& c, const wire::Packet& p) {
     const wire::Reth& reth = p.headers.reth;
     if (!includes(c.rights, Rights::remote_read)) return invalid(Refusal::operation_not_allowed);
     if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
-    if (reth.length > 0) {
-      std::byte* unused = nullptr;
-      const Refusal why = core_.translate(c, reth.key, Rights::remote_read, reth.address, reth.length, unused);
-      if (why != Refusal::none) return denied(why);
-    }
+    if (const Refusal why = judge_access(c, reth, Rights::remote_read); why != Refusal::none) return denied(why);
     SavedResponse* s = replies_.save(c);
     if (s == nullptr) return invalid(Refusal::too_many_reads);
     s->address = reth.address;
@@ -230,8 +231,8 @@ class Receiver {
     std::byte* at = nullptr;
     const Refusal why = core_.translate(c, eth.key, Rights::remote_atomic, eth.address, 8, at);
     if (why != Refusal::none) return denied(why);
-    auto* word = reinterpret_cast<std::uint64_t*>(at);
-    if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) return invalid(Refusal::misaligned_atomic);
+    std::uint64_t* word = word_at(at);
+    if (word == nullptr) return invalid(Refusal::misaligned_atomic);
     SavedResponse* s = replies_.save(c);
     if (s == nullptr) return invalid(Refusal::too_many_reads);
     std::atomic_ref<std::uint64_t> memory(*word);

@@ -40,7 +40,8 @@ class Replies {
   [[nodiscard]] SavedResponse* save(Context& c) {
     if (c.saved_size == 0) return nullptr;
     SavedResponse& s = c.saved[c.saved_next];
-    if (s.pending) return nullptr;
+    if (s.pending && !s.answered) return nullptr;
+    if (s.pending) finish(c, s);  // was being answered again, but who asks for more has had the answer
     c.saved_next = static_cast<std::uint8_t>((c.saved_next + 1) % c.saved_size);
     s = SavedResponse{};
     s.valid = true;
@@ -48,8 +49,7 @@ class Replies {
   }
   // The READ or atomic that a duplicate request repeats, if it is still remembered.
   [[nodiscard]] SavedResponse* find(Context& c, wire::Psn psn) {
-    core_.world.read(BusRead::saved_response, reinterpret_cast<const std::byte*>(c.saved),
-                     c.saved_size * sizeof(SavedResponse));
+    core_.world.read(BusRead::saved_response, c.saved, c.saved_size * sizeof(SavedResponse));
     for (std::uint32_t age = 1; age <= c.saved_size; ++age) {  // newest first: PSNs come round again
       SavedResponse& s = c.saved[(c.saved_next + c.saved_size - age) % c.saved_size];
       if (s.valid && psn.since(s.first) < s.packets) return &s;
@@ -81,9 +81,10 @@ class Replies {
     acknowledge(c);
   }
 
-  // Sends the acknowledgement or NAK that is owed, unless responses must go before it.
+  // Sends the acknowledgement or NAK that is owed, unless responses must go before it. What a queue pair owed when its
+  // completion queue overflowed is never sent: nobody has heard of the message.
   void acknowledge(Context& c) {
-    if (!c.owes_ack || c.saved_pending > 0) return;
+    if (!c.owes_ack || c.saved_pending > 0 || c.state == QpState::error) return;
     c.owes_ack = false;
     wire::Headers& h = core_.start_packet(c, wire::Opcode::rc_ack, c.owed_psn);
     h.aeth = {c.owed_syndrome, c.msn};
@@ -102,6 +103,7 @@ class Replies {
   }
   void finish(Context& c, SavedResponse& s) {
     s.pending = false;
+    s.answered = true;
     --c.saved_pending;
   }
 

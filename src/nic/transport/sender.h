@@ -20,13 +20,14 @@ struct TurnBudget {
 template <World W>
 class Sender {
  public:
-  Sender(Core<W>& core, Endings<W>& endings, GoBackN<W>& recovery) : core_(core), endings_(endings), recovery_(recovery) {}
+  Sender(Core<W>& core, Endings<W>& endings, GoBackN<W>& recovery)
+      : core_(core), endings_(endings), recovery_(recovery) {}
 
   // Sends until the budget, the work, the window or a fence ends it.
   void turn(Context& c, TurnBudget& budget) {
     while (!budget.spent() && may_send(c)) {
       Work& w = work_at(c, c.sq_next);
-      core_.world.read(BusRead::work, reinterpret_cast<const std::byte*>(&w), c.sq_stride);
+      core_.world.read(BusRead::work, &w, c.sq_stride);
       if (is_local(w.kind)) {
         do_local_work(c, w);
       } else if (reads_back(w.kind)) {
@@ -110,8 +111,8 @@ class Sender {
     const bool atomic = is_atomic(w.kind);
     if (c.max_reads == 0) return stall(c, Status::local_qp_operation, Refusal::reads_disabled);
     // The answer must have somewhere to go before it is asked for.
-    const Refusal r = for_each_piece(core_, c, sges_of(w), Rights::local_write, c.next_offset,
-                                     w.length - c.next_offset, [](std::byte*, std::uint32_t) {});
+    const Refusal r = for_each_piece(core_, c, sges_of(w), Rights::local_write, c.next_offset, w.length - c.next_offset,
+                                     [](std::byte*, std::uint32_t) {});
     if (r != Refusal::none) return stall(c, Status::local_protection, r);
     const std::uint32_t packets = packets_of(w.length - c.next_offset, c.mtu_shift);
     const auto opcode = w.kind == WorkKind::read           ? wire::Opcode::rc_read_request

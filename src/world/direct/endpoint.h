@@ -22,7 +22,7 @@ class Effects {
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, now_, cq); }
   void notify(const nic::Event& event) { device_.on_event(event); }
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
-  void read(nic::BusRead, const std::byte*, std::size_t) {}
+  void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   void set_now(Time now) { now_ = now; }
 
@@ -36,7 +36,12 @@ class Effects {
 class Endpoint {
  public:
   Endpoint(const host::DeviceConfig& config, host::RandomSource& random, FrameRing& in, FrameRing& out, Icrc icrc)
-      : device_(config, random), in_(in), out_(out), icrc_(icrc), effects_(device_, out, icrc), card_(device_.card(), effects_) {}
+      : device_(config, random),
+        in_(in),
+        out_(out),
+        icrc_(icrc),
+        effects_(device_, out, icrc),
+        card_(device_.card(), effects_) {}
 
   [[nodiscard]] host::Device& device() { return device_; }
 

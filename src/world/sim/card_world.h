@@ -34,7 +34,7 @@ class CardWorld {
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
-  void read(nic::BusRead, const std::byte*, std::size_t) {}
+  void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
 
   // Something the host's programs may be waiting for has happened since this was last asked.

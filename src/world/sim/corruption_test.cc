@@ -1,9 +1,9 @@
 #include "world/sim/corruption.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace weft::sim {
 namespace {

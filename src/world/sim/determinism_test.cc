@@ -1,7 +1,4 @@
 // The same seed gives the same run, byte for byte: twice in one process, and in two processes.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <array>
 #include <cinttypes>
 #include <cstdio>
@@ -9,6 +6,9 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "world/sim/signal.h"
 #include "world/sim/test_hosts.h"
@@ -88,8 +88,9 @@ std::string own_path() {
 
 // Memory is filled with something else there: nothing may depend on what was never written.
 std::string digest_in_another_process(std::uint64_t seed) {
-  const std::string command = "MALLOC_PERTURB_=" + std::to_string(1 + seed) + " WEFT_SIM_DIGEST_OF=" +
-                              std::to_string(seed) + " '" + own_path() + "' --gtest_filter=Determinism.PrintsItsDigest";
+  const std::string command = "MALLOC_PERTURB_=" + std::to_string(1 + seed) +
+                              " WEFT_SIM_DIGEST_OF=" + std::to_string(seed) + " '" + own_path() +
+                              "' --gtest_filter=Determinism.PrintsItsDigest";
   FILE* out = popen(command.c_str(), "r");
   if (out == nullptr) return {};
   std::string digest;

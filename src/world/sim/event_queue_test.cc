@@ -1,12 +1,12 @@
 #include "world/sim/event_queue.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <queue>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace weft::sim {
 namespace {
@@ -91,11 +91,11 @@ void expect_same_order_as_model(std::uint64_t seed, std::size_t pending, std::si
 
 TEST(EventQueue, OrdersLikeAModelWhateverTheTimes) {
   const std::vector<Delay> delays{
-      [](Random& r) { return r.between(0, 2'000'000); },                                         // even
-      [](Random& r) { return r.between(0, 3) * 80; },                                            // mostly ties
-      [](Random&) { return Time{0}; },                                                           // only ties
+      [](Random& r) { return r.between(0, 2'000'000); },                                          // even
+      [](Random& r) { return r.between(0, 3) * 80; },                                             // mostly ties
+      [](Random&) { return Time{0}; },                                                            // only ties
       [](Random& r) { return r.chance(0.1) ? r.between(0, seconds(10)) : r.between(0, 5'000); },  // timers
-      [](Random& r) { return Time{1} << r.below(55); },                                          // every scale
+      [](Random& r) { return Time{1} << r.below(55); },                                           // every scale
   };
   for (const Delay& delay : delays) {
     for (const std::size_t pending : {1, 30, 1'000}) {
@@ -126,7 +126,8 @@ TEST(EventQueue, HoldsTimesUpToTheEndOfTime) {
   EXPECT_EQ(arguments(queue), (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
-// ---- ties ------------------------------------------------------------------------------------------------------------
+// ---- ties
+// ------------------------------------------------------------------------------------------------------------
 
 std::vector<std::uint32_t> order_of_ties(std::uint64_t seed, std::uint32_t count) {
   EventQueue queue(seed);

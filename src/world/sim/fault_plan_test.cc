@@ -1,9 +1,9 @@
 #include "world/sim/fault_plan.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <string>
 
 #include "world/sim/random.h"
 #include "world/sim/time_text.h"
@@ -54,7 +54,8 @@ TEST(FaultPlan, IsWrittenOnOneLine) {
   plan.script = {{Fault::drop, 3}, {Fault::corrupt, 7}};
   plan.count_world = true;
   EXPECT_FALSE(plan.empty());
-  EXPECT_EQ(plan.text(), "loss=0.01,jitter=0.5,jitter_max=3us,hole=5us..9us,hole=1s..never,drop=3,corrupt=7,count=world");
+  EXPECT_EQ(plan.text(),
+            "loss=0.01,jitter=0.5,jitter_max=3us,hole=5us..9us,hole=1s..never,drop=3,corrupt=7,count=world");
   EXPECT_EQ(parsed(plan.text()), plan);
 }
 
@@ -103,8 +104,9 @@ TEST(FaultPlan, SaysWhatIsWrongWhereAndWhatToWriteInstead) {
   EXPECT_THAT(refusal_of("hold=0us"), HasSubstr("more than nothing"));
   EXPECT_THAT(refusal_of("count=all"), HasSubstr("count wants link or world"));
   EXPECT_THAT(refusal_of("loss=0.1,"), HasSubstr("at character 10"));
-  for (const std::string_view bad : {"loss=", "loss=nan", "loss=-0.1", "loss=inf", "loss=1x", "loss=%", "=1", ",", "loss=0.1;drop=1",
-                                     "drop=-1", "drop=99999999999999999999", "jitter_max=never", " loss=0.1"}) {
+  for (const std::string_view bad :
+       {"loss=", "loss=nan", "loss=-0.1", "loss=inf", "loss=1x", "loss=%", "=1", ",", "loss=0.1;drop=1", "drop=-1",
+        "drop=99999999999999999999", "jitter_max=never", " loss=0.1"}) {
     EXPECT_THAT(refusal_of(bad), HasSubstr("fault plan, at character ")) << bad;
   }
 }

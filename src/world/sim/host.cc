@@ -21,9 +21,15 @@ void CardWorld::notify(const nic::Event& event) {
 }
 
 Host::Host(World& world, const wire::Address& address, const host::DeviceConfig& config, std::uint64_t seed)
-    : world_(world), address_(address), numbers_(seed), device_(with_address(config, address), numbers_),
-      index_(world.attach(*this, address)), effects_(world, index_, device_), card_(device_.card(), effects_),
-      news_(world.tasks()), next_address_((std::uint64_t{index_} + 1) << 40) {}
+    : world_(world),
+      address_(address),
+      numbers_(seed),
+      device_(with_address(config, address), numbers_),
+      index_(world.attach(*this, address)),
+      effects_(world, index_, device_),
+      card_(device_.card(), effects_),
+      news_(world.tasks()),
+      next_address_((std::uint64_t{index_} + 1) << 40) {}
 
 host::DeviceConfig Host::with_address(host::DeviceConfig config, const wire::Address& address) {
   config.gids = {address};

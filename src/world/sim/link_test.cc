@@ -21,8 +21,8 @@ TEST(Link, TakesItsTimeToThePicosecond) {
 }
 
 TEST(Link, KnowsTheUsualRatesExactly) {
-  for (const auto& [gbits, byte_time] : {std::pair{10, 800}, {25, 320}, {40, 200}, {50, 160}, {100, 80}, {200, 40},
-                                         {400, 20}, {800, 10}}) {
+  for (const auto& [gbits, byte_time] :
+       {std::pair{10, 800}, {25, 320}, {40, 200}, {50, 160}, {100, 80}, {200, 40}, {400, 20}, {800, 10}}) {
     Link link({.bits_per_second = static_cast<std::uint64_t>(gbits) * kGbit}, {});
     EXPECT_EQ(link.duration(4'178), 4'178 * byte_time) << gbits;
   }

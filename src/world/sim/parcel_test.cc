@@ -1,8 +1,8 @@
 #include "world/sim/parcel.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "world/sim/random.h"
 
@@ -26,7 +26,8 @@ TEST(WireBytes, CountEverythingOnTheCable) {
   // Preamble and gap 20, Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, ICRC 4, FCS 4.
   EXPECT_EQ(wire_bytes(true, wire::Opcode::rc_send_only, 1024), 20u + 14 + 20 + 8 + 12 + 1024 + 4 + 4);
   EXPECT_EQ(wire_bytes(false, wire::Opcode::rc_send_only, 1024), 20u + 14 + 40 + 8 + 12 + 1024 + 4 + 4);
-  EXPECT_EQ(wire_bytes(true, wire::Opcode::rc_write_only, 1), 20u + 14 + 20 + 8 + 28 + 4 + 4 + 4);  // three bytes of pad
+  EXPECT_EQ(wire_bytes(true, wire::Opcode::rc_write_only, 1),
+            20u + 14 + 20 + 8 + 28 + 4 + 4 + 4);  // three bytes of pad
   EXPECT_EQ(wire_bytes(true, wire::Opcode::rc_ack, 0), 20u + 14 + 20 + 8 + 16 + 4 + 4);
   EXPECT_EQ(wire_bytes(true, wire::Opcode::rc_send_only, 0), 20u + 64);  // Ethernet's shortest: 62 would do
 }

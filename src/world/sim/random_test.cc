@@ -1,10 +1,10 @@
 #include "world/sim/random.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace weft::sim {
 namespace {

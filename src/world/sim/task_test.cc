@@ -1,11 +1,11 @@
 #include "world/sim/task.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "world/sim/scheduler.h"
 #include "world/sim/signal.h"
