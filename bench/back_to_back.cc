@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "world/direct/endpoint.h"
+#include "world/direct/pair.h"
 
 namespace {
 
@@ -28,47 +29,26 @@ struct Row {
   direct::Icrc icrc;
 };
 
-// A fixed sequence: the numbers need not be secret here, only the same in every run.
-class Numbers final : public host::RandomSource {
- public:
-  std::uint64_t next() override {
-    state_ += 0x9E37'79B9'7F4A'7C15;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
-    return z ^ (z >> 27);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
 constexpr nic::Rights kAll = nic::Rights::local_write | nic::Rights::remote_write | nic::Rights::remote_read;
 
-// Two connected hosts and `qps` queue pairs on each.
-class Pair {
+// Two connected devices with `qps` queue pairs on each.
+class Workload {
  public:
-  explicit Pair(const Row& row)
-      : row_(row),
-        there_(128),
-        back_(128),
-        a_(config(1), numbers_, back_, there_, row.icrc),
-        b_(config(2), numbers_, there_, back_, row.icrc),
-        source_(row.bytes * kBuffers),
-        target_(row.bytes * kBuffers) {
-    const auto da = a_.device().create_domain().value(), db = b_.device().create_domain().value();
-    cq_a_ = a_.device().create_cq(4096).value();
-    cq_b_ = b_.device().create_cq(4096).value();
-    key_a_ = a_.device().register_region(da, {source_.data(), source_.size(), kAddressA, kAll}).value();
-    key_b_ = b_.device().register_region(db, {target_.data(), target_.size(), kAddressB, kAll}).value();
+  explicit Workload(const Row& row)
+      : row_(row), pair_(config(row), row.icrc), source_(row.bytes * kBuffers), target_(row.bytes * kBuffers) {
+    host::Device &a = pair_.a(), &b = pair_.b();
+    const auto da = a.create_domain().value(), db = b.create_domain().value();
+    cq_ = a.create_cq(4096).value();
+    host::CompletionQueue* other = b.create_cq(4096).value();
+    key_a_ = a.register_region(da, {source_.data(), source_.size(), kAddressA, kAll}).value();
+    key_b_ = b.register_region(db, {target_.data(), target_.size(), kAddressB, kAll}).value();
     for (std::uint32_t i = 0; i < row.qps; ++i) {
-      qa_.push_back(a_.device().create_qp(da, {.limits = kDepth, .send_cq = cq_a_, .receive_cq = cq_a_}).value());
-      qb_.push_back(b_.device().create_qp(db, {.limits = kDepth, .send_cq = cq_b_, .receive_cq = cq_b_}).value());
-      bring_up(*qa_[i], address(2), qb_[i]->qpn());
-      bring_up(*qb_[i], address(1), qa_[i]->qpn());
-      posters_.push_back(qa_[i]->poster());
+      host::QueuePair* qa = a.create_qp(da, {.limits = kDepth, .send_cq = cq_, .receive_cq = cq_}).value();
+      host::QueuePair* qb = b.create_qp(db, {.limits = kDepth, .send_cq = other, .receive_cq = other}).value();
+      pair_.connect(*qa, *qb, kAll);
+      posters_.push_back(qa->poster());
     }
-    a_.drive(0);
-    b_.drive(0);
+    pair_.drive();
   }
 
   // Moves `messages`, round robin over the queue pairs; seconds it took.
@@ -78,20 +58,16 @@ class Pair {
     std::array<nic::Completion, 32> completions;
     while (done < messages) {
       while (posted < messages && posted - done < kUnderWay) post(posted++);
-      a_.drive(0);
-      b_.drive(0);
-      for (std::uint32_t n = cq_a_->poll(completions); n > 0; n = cq_a_->poll(completions)) {
+      pair_.drive();
+      for (std::uint32_t n = cq_->poll(completions); n > 0; n = cq_->poll(completions)) {
         for (std::uint32_t i = 0; i < n; ++i) {
           if (completions[i].status != nic::Status::success) throw std::runtime_error("a message failed");
         }
         done += n;
       }
     }
+    if (pair_.lost() != 0) throw std::runtime_error("the wire was too short");
     return processor_seconds() - start;
-  }
-  [[nodiscard]] std::uint64_t packets() {
-    return a_.device().card().counters.get(nic::Counter::sent_pkts) +
-           b_.device().card().counters.get(nic::Counter::sent_pkts);
   }
 
  private:
@@ -99,29 +75,10 @@ class Pair {
   static constexpr host::QpLimits kDepth{.send_entries = 4, .receive_entries = 4};
   static constexpr std::uint64_t kAddressA = 0x10'0000, kAddressB = 0x20'0000;
 
-  static wire::Address address(std::uint8_t n) { return wire::Address::v4(10, 0, 0, n); }
-  [[nodiscard]] host::DeviceConfig config(std::uint8_t n) const {
+  static host::DeviceConfig config(const Row& row) {
     host::DeviceConfig c;
-    c.gids = {address(n)};
-    c.card.max_qps = std::max(row_.qps, 64U);
+    c.card.max_qps = std::max(row.qps, 64U);
     return c;
-  }
-  static void bring_up(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn) {
-    using M = host::QpMask;
-    host::QpAttributes a;
-    a.rights = kAll;
-    a.peer = peer;
-    a.peer_qpn = peer_qpn;
-    a.mtu = 4096;
-    a.max_reads = a.max_peer_reads = 16;
-    a.ack_timeout = 0;  // this wire loses nothing
-    const auto must = [&](nic::QpState to, std::uint32_t mask) {
-      a.state = to;
-      if (qp.modify(a, M::state | mask) != host::Error::none) throw std::runtime_error("cannot bring up a queue pair");
-    };
-    must(nic::QpState::init, M::pkey_index | M::port | M::rights);
-    must(nic::QpState::rtr, M::path | M::mtu | M::peer_qpn | M::receive_psn | M::max_peer_reads | M::min_rnr_timer);
-    must(nic::QpState::rts, M::ack_timeout | M::retry_count | M::rnr_retry | M::max_reads | M::send_psn);
   }
   void post(std::uint64_t i) {
     const std::uint64_t offset = i % kBuffers * row_.bytes;
@@ -134,13 +91,10 @@ class Pair {
   }
 
   Row row_;
-  Numbers numbers_;
-  direct::FrameRing there_, back_;
-  direct::Endpoint a_, b_;
+  direct::Pair pair_;
   std::vector<std::byte> source_, target_;
-  host::CompletionQueue *cq_a_ = nullptr, *cq_b_ = nullptr;
+  host::CompletionQueue* cq_ = nullptr;
   wire::Key key_a_{}, key_b_{};
-  std::vector<host::QueuePair*> qa_, qb_;
   std::vector<host::Poster> posters_;
   std::size_t next_ = 0;
 };
@@ -190,13 +144,13 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "\n");
     return 2;
   }
-  std::vector<std::unique_ptr<Pair>> pairs;
+  std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::vector<double>> rates(chosen.size());
-  for (const Row& row : chosen) pairs.push_back(std::make_unique<Pair>(row));
+  for (const Row& row : chosen) workloads.push_back(std::make_unique<Workload>(row));
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const std::uint64_t n = messages != 0 ? messages : chosen[i].bytes > 1000 ? 100'000 : 300'000;
-      rates[i].push_back(static_cast<double>(n) / pairs[i]->run(n));
+      rates[i].push_back(static_cast<double>(n) / workloads[i]->run(n));
     }
   }
   for (std::size_t i = 0; i < chosen.size(); ++i) {

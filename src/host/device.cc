@@ -13,6 +13,7 @@ Device::Device(const DeviceConfig& config, RandomSource& random)
       qp_slots_(card_.contexts.size()),
       cq_slots_(config.card.max_cqs),
       srq_slots_(config.card.max_srqs),
+      last_qpns_(card_.contexts.size()),
       qps_(card_.contexts.size()),
       cqs_(config.card.max_cqs),
       srqs_(config.card.max_srqs),
@@ -192,12 +193,13 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   return l.inline_bytes > config_.max_inline ? Error::limit_exceeded : Error::none;
 }
 
-// The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give.
+// The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give, nor is the number that the slot
+// had last: packets for it may still be under way.
 wire::Qpn Device::choose_qpn(std::uint32_t slot) {
   const std::uint32_t mask = card_.contexts.size() - 1;
-  for (;;) {
-    const wire::Qpn qpn((static_cast<std::uint32_t>(random_.next()) & ~mask) | slot);
-    if (qpn.raw() > 1 && qpn != wire::kMulticastQpn) return qpn;
+  for (auto noise = static_cast<std::uint32_t>(random_.next());; noise += mask + 1) {
+    const wire::Qpn qpn((noise & ~mask) | slot);
+    if (qpn.raw() > 1 && qpn != wire::kMulticastQpn && qpn != last_qpns_[slot]) return qpn;
   }
 }
 
@@ -218,6 +220,7 @@ Error Device::destroy(QueuePair* qp) {
   const std::uint32_t slot = qp->slot();
   --*domain_users_[qp->domain()];
   doorbells_.remove(slot);
+  last_qpns_[slot] = qp->qpn();
   qps_[slot].reset();
   qp_slots_.give_back(slot);
   --options.send_cq->users;

@@ -111,6 +111,7 @@ class Device {
   nic::CardState card_;
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
+  std::vector<wire::Qpn> last_qpns_;  // of each slot's last owner
   std::vector<std::unique_ptr<QueuePair>> qps_;
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;
   std::vector<std::unique_ptr<SharedReceiveQueue>> srqs_;

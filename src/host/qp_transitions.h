@@ -71,6 +71,7 @@ inline constexpr TransitionTable kUdTransitions = transitions_of(wire::Service::
 
 // May a queue pair of this service go from here to there with these attributes (the state itself not counted)?
 constexpr Error judge_transition(wire::Service service, nic::QpState from, nic::QpState to, std::uint32_t mask) {
+  if (static_cast<std::size_t>(to) >= kQpStates) return Error::invalid_argument;  // a program's number, no state
   const TransitionTable& table = service == wire::Service::rc   ? kRcTransitions
                                  : service == wire::Service::uc ? kUcTransitions
                                                                 : kUdTransitions;

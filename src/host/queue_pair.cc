@@ -103,10 +103,14 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
   }
   if ((mask & QpMask::max_reads) != 0 && a.max_reads > d.max_reads) return Error::limit_exceeded;
   if ((mask & QpMask::max_peer_reads) != 0 && a.max_peer_reads > d.max_reads) return Error::limit_exceeded;
-  const bool counts_fit = a.retry_count <= 7 && a.rnr_retry <= 7 && a.ack_timeout <= 31 && a.min_rnr_timer <= 31;
-  const std::uint32_t counted = QpMask::retry_count | QpMask::rnr_retry | QpMask::ack_timeout | QpMask::min_rnr_timer;
-  if ((mask & counted) != 0 && !counts_fit) return Error::invalid_argument;
-  return Error::none;
+  const auto exceeds = [mask](std::uint32_t bit, std::uint8_t value, std::uint8_t most) {
+    return (mask & bit) != 0 && value > most;
+  };
+  const bool counts_fit = !exceeds(QpMask::retry_count, a.retry_count, 7) &&
+                          !exceeds(QpMask::rnr_retry, a.rnr_retry, 7) &&
+                          !exceeds(QpMask::ack_timeout, a.ack_timeout, 31) &&
+                          !exceeds(QpMask::min_rnr_timer, a.min_rnr_timer, 31);
+  return counts_fit ? Error::none : Error::invalid_argument;
 }
 
 Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
@@ -137,9 +141,10 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
   if (given(QpMask::path)) {
     c.peer = a.peer;
     c.gid_index = a.gid_index;
-    c.traffic_class = a.traffic_class;
-    c.hop_limit = a.hop_limit;
-    c.udp_source_port = a.udp_source_port != 0 ? a.udp_source_port : source_port_of(qpn_, c.peer_qpn);
+    c.marks.flow_label = a.flow_label;
+    c.marks.traffic_class = a.traffic_class;
+    c.marks.hop_limit = a.hop_limit;
+    c.marks.source_port = a.udp_source_port != 0 ? a.udp_source_port : source_port_of(qpn_, c.peer_qpn);
   }
   if (given(QpMask::receive_psn)) c.expected_psn = a.receive_psn;
   if (given(QpMask::send_psn)) c.next_psn = c.sent_psn = c.done_psn = c.unacked_psn = a.send_psn;
@@ -172,9 +177,10 @@ QpAttributes QueuePair::query() const {
   a.rights = c.rights;
   a.peer = c.peer;
   a.gid_index = c.gid_index;
-  a.traffic_class = c.traffic_class;
-  a.hop_limit = c.hop_limit;
-  a.udp_source_port = c.udp_source_port;
+  a.flow_label = c.marks.flow_label;
+  a.traffic_class = c.marks.traffic_class;
+  a.hop_limit = c.marks.hop_limit;
+  a.udp_source_port = c.marks.source_port;
   a.mtu = static_cast<std::uint16_t>(1U << c.mtu_shift);
   a.peer_qpn = c.peer_qpn;
   a.receive_psn = c.expected_psn;

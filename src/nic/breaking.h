@@ -159,6 +159,7 @@ class Endings {
     c.state = QpState::error;
     core_.state.timers.disarm(core_.slot(c));
     core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+    core_.schedule(c);  // its next turn flushes what is left
   }
 
   Core<W>& core_;

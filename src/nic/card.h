@@ -93,13 +93,15 @@ class Card {
   void turn(std::uint32_t slot) {
     Context& c = context(slot);
     c.scheduled = false;
+    if (c.state == QpState::error) [[unlikely]]
+      return endings_.break_off(c);
     TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes};
     if (c.service == wire::Service::ud) {
       datagrams_.turn(c, budget);
       if (c.sq_next != c.sq_posted && c.state == QpState::rts) core_.schedule(c);
       return;
     }
-    if (c.saved_pending > 0 && c.state != QpState::error) replies_.turn(c, budget);
+    if (c.saved_pending > 0) replies_.turn(c, budget);
     if (c.state == QpState::error) return;
     sender_.turn(c, budget);
     if (c.saved_pending > 0 || sender_.may_send(c)) core_.schedule(c);

@@ -9,6 +9,7 @@
 #include "nic/formats.h"
 #include "nic/rights.h"
 #include "wire/opcode.h"
+#include "wire/packet.h"
 #include "wire/types.h"
 
 namespace weft::nic {
@@ -30,12 +31,11 @@ struct alignas(64) Context {
   std::uint8_t mtu_shift = 10;  // path MTU = 1 << mtu_shift, 256 ... 4096
   std::uint8_t gid_index = 0;
   wire::Address peer;
+  wire::FlowMarks marks;
   wire::Qpn peer_qpn{};
   std::uint32_t domain = 0;
   std::uint32_t window = 0;  // most packets under way
   wire::Pkey pkey = wire::kDefaultPkey;
-  std::uint16_t udp_source_port = 0xC000;
-  std::uint8_t traffic_class = 0, hop_limit = 64;
   Rights rights{};  // what the peer may do here
   bool signal_all : 1 = false;
   bool rung : 1 = false;        // the host has rung its doorbell and the card has not heard it yet

@@ -45,9 +45,7 @@ class Core {
   wire::Headers& start_packet(const Context& c, wire::Opcode opcode, wire::Psn psn) {
     out.flow.source = state.port.gids[c.gid_index];
     out.flow.destination = c.peer;
-    out.flow.source_port = c.udp_source_port;
-    out.flow.traffic_class = c.traffic_class;
-    out.flow.hop_limit = c.hop_limit;
+    wire::set_marks(out.flow, c.marks);
     wire::Bth& bth = out.headers.bth;
     bth = wire::Bth{};
     bth.opcode = opcode;

@@ -16,7 +16,8 @@ namespace weft::nic {
 template <class Owners>
 class TimerHeap {
  public:
-  explicit TimerHeap(Owners& owners) : owners_(owners) {}
+  // Every owner stands in the heap at most once: with room for all of them it never grows.
+  explicit TimerHeap(Owners& owners) : owners_(owners) { heap_.reserve(owners.size()); }
 
   void arm(std::uint32_t id, Time when) {
     auto& owner = owners_[id];

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "wire/headers.h"
@@ -11,7 +12,7 @@
 namespace weft::wire {
 
 // What IP and UDP say about a packet. ECN is the low two bits of the traffic class.
-struct Flow {
+struct alignas(8) Flow {
   Address source{}, destination{};
   std::uint32_t flow_label = 0;  // IPv6 only
   std::uint16_t source_port = 0xC000;
@@ -19,6 +20,20 @@ struct Flow {
   std::uint8_t hop_limit = 64;
   friend constexpr bool operator==(const Flow&, const Flow&) = default;
 };
+
+// The part of a flow that is no address, as one word. Written and copied whole: a packet that is copied right after its
+// parts were written one by one would wait for each of them.
+struct FlowMarks {
+  std::uint32_t flow_label = 0;
+  std::uint16_t source_port = 0xC000;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+};
+static_assert(sizeof(FlowMarks) == 8 && offsetof(Flow, flow_label) % 8 == 0 && sizeof(Flow) == 40);
+
+inline void set_marks(Flow& flow, const FlowMarks& marks) {
+  std::memcpy(reinterpret_cast<std::byte*>(&flow) + offsetof(Flow, flow_label), &marks, sizeof marks);
+}
 
 // Only the headers that the opcode has (wire/opcode.h) mean anything; the others stay as they were made.
 struct Headers {

@@ -61,9 +61,8 @@ class Datagrams {
     const AddressVector& to = w.datagram.to;
     core_.out.flow.source = core_.state.port.gids[to.gid_index];
     core_.out.flow.destination = to.destination;
-    core_.out.flow.source_port = to.udp_source_port;
-    core_.out.flow.traffic_class = to.traffic_class;
-    core_.out.flow.hop_limit = w.hop_limit;
+    wire::set_marks(core_.out.flow,
+                    {.source_port = to.udp_source_port, .traffic_class = to.traffic_class, .hop_limit = w.hop_limit});
     h.bth.destination = wire::Qpn(w.key);
     h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
     // IBA 10.2.5: a Q_Key with the high bit set stands for the queue pair's own.

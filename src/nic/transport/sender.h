@@ -71,6 +71,7 @@ class Sender {
   // In SQD: tells when everything that was begun has been acknowledged.
   void note_drained(Context& c) {
     if (c.state != QpState::sqd || c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
+    if (GoBackN<W>::under_way(c)) return;  // gone back, and not yet sent again
     c.drained = true;
     if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
   }

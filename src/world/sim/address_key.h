@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <compare>
 #include <cstdint>
 #include <cstring>
 
@@ -23,7 +22,10 @@ struct AddressKey {
     }
   }
   [[nodiscard]] bool is_v4() const { return high == 0 && low >> 32 == 0xFFFF; }
-  friend constexpr auto operator<=>(const AddressKey&, const AddressKey&) = default;
+  friend constexpr bool operator==(const AddressKey&, const AddressKey&) = default;
+  friend constexpr bool operator<(const AddressKey& a, const AddressKey& b) {
+    return a.high != b.high ? a.high < b.high : a.low < b.low;
+  }
 };
 
 }  // namespace weft::sim

@@ -41,6 +41,8 @@ struct alignas(64) Parcel {
 
   // Empty when the payload is a length only.
   [[nodiscard]] std::span<const std::byte> payload() const { return {buffer.data, buffer.data ? payload_bytes : 0}; }
+  // Not const: who may only read the parcel may only read its payload.
+  // NOLINTNEXTLINE(readability-make-member-function-const)
   [[nodiscard]] std::span<std::byte> payload() { return {buffer.data, buffer.data ? payload_bytes : 0}; }
   [[nodiscard]] wire::Packet packet() const { return {flow, headers, payload()}; }
 };
@@ -88,7 +90,8 @@ class ParcelPool {
     const PayloadPool::Buffer buffer = made.buffer;
     made = from;
     made.buffer = buffer;
-    if (buffer.data != nullptr) std::memcpy(buffer.data, from.buffer.data, from.payload_bytes);
+    const std::span<const std::byte> payload = from.payload();
+    if (!payload.empty()) std::memcpy(buffer.data, payload.data(), payload.size());
     return id;
   }
 

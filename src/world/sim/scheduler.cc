@@ -15,8 +15,8 @@ struct Scheduler::Root {
     Root get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() { scheduler->finished(slot); }
-    void unhandled_exception() {
+    void return_void() const { scheduler->finished(slot); }
+    void unhandled_exception() const {
       if (!scheduler->failure_) scheduler->failure_ = std::current_exception();
       scheduler->finished(slot);
     }
@@ -110,6 +110,7 @@ void Scheduler::rethrow_failure() {
 
 Task<> all(Scheduler& scheduler, std::vector<Task<>> tasks) {
   std::vector<Job> jobs;
+  jobs.reserve(tasks.size());
   for (Task<>& task : tasks) jobs.push_back(scheduler.spawn(std::move(task)));
   for (const Job job : jobs) co_await scheduler.join(job);
 }
