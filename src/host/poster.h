@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <span>
 
+#include "base/prefetch.h"
 #include "host/error.h"
 #include "host/work_request.h"
 #include "nic/context.h"
+#include "nic/host_memory.h"
 
 namespace weft::host {
 
@@ -22,17 +24,17 @@ struct Poster {
   // Tells which posters come next, nearest first: what posting needs is fetched ahead, the context and then its entry.
   static void prefetch(std::span<const Poster> soon) {
     if (soon.size() > kFetchContext) {
-      __builtin_prefetch(soon[kFetchContext].context, 1);
-      __builtin_prefetch(&soon[kFetchContext].context->sq, 1);
+      weft::prefetch(soon[kFetchContext].context);
+      weft::prefetch(&soon[kFetchContext].context->sq);
     }
     if (soon.size() > kFetchEntry) {
       const nic::Context& c = *soon[kFetchEntry].context;
-      __builtin_prefetch(c.sq + std::size_t{c.sq_posted & ((1U << c.sq_shift) - 1)} * c.sq_stride, 1);
+      weft::prefetch(nic::ring_entry(c.sq, c.sq_posted, c.sq_shift, c.sq_stride));
     }
   }
 
  private:
-  static constexpr std::size_t kFetchContext = 24, kFetchEntry = 12;  // how many posts ahead
+  static constexpr std::size_t kFetchContext = 16, kFetchEntry = 8;  // how many posts ahead
 };
 
 }  // namespace weft::host

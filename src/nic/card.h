@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/prefetch.h"
 #include "nic/reveal.h"
 #include "nic/transport/answers.h"
 #include "nic/transport/datagram.h"
@@ -36,8 +37,8 @@ class Card {
   void expect(const wire::Packet& p) {
     const Context& c = core_.state.contexts[core_.state.contexts.slot_of(p.headers.bth.destination)];
     const bool response = wire::info(p.headers.bth.opcode).is_response();
-    __builtin_prefetch(&c, 1);
-    __builtin_prefetch(response ? static_cast<const void*>(&c.sq) : &c.expected_psn, 1);
+    prefetch(&c);
+    prefetch(response ? static_cast<const void*>(&c.sq) : &c.expected_psn);
   }
   void on_packets(Time now, std::span<const wire::Packet> packets) {
     core_.now = now;
@@ -86,8 +87,8 @@ class Card {
   void fetch_ahead(std::uint32_t slot) {
     if (slot == kNone) return;
     const Context& c = core_.state.contexts[slot];
-    __builtin_prefetch(&c, 1);
-    __builtin_prefetch(&c.sq, 1);
+    prefetch(&c);
+    prefetch(&c.sq);
   }
 
   void turn(std::uint32_t slot) {

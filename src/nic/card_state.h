@@ -21,7 +21,7 @@ struct CardConfig {
   std::uint32_t window_packets = 256;  // most packets of a connection under way
   std::uint32_t works_per_turn = 8;    // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
-  std::uint32_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
+  std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
 };
 
 struct Port {

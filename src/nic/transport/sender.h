@@ -179,7 +179,7 @@ class Sender {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
     if (!ends) {
-      const std::uint32_t every = std::min(core_.state.config.acknowledge_every, std::max(c.window / 2, 1U));
+      const auto every = std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(c.window / 2, 1U));
       h.bth.ack_request = ++c.since_ack_request >= every;
     } else {
       h.bth.ack_request = true;
