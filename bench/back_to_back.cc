@@ -69,6 +69,10 @@ class Workload {
     if (pair_.lost() != 0) throw std::runtime_error("the wire was too short");
     return processor_seconds() - start;
   }
+  [[nodiscard]] std::uint64_t packets() {
+    return pair_.a().card().counters.get(nic::Counter::sent_pkts) +
+           pair_.b().card().counters.get(nic::Counter::sent_pkts);
+  }
 
  private:
   static constexpr std::uint32_t kUnderWay = 64, kBuffers = 64;
@@ -117,9 +121,9 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void print(const Row& row, double per_second) {
-  fmt::print("{:<16} {:>6} B {:>6} QPs  {:>7.2f} M messages/s {:>8.1f} Gb/s\n", row.name, row.bytes, row.qps,
-             per_second / 1e6, per_second * row.bytes * 8 / 1e9);
+void print(const Row& row, double per_second, double packets_per_message) {
+  fmt::print("{:<16} {:>6} B {:>6} QPs  {:>7.2f} M messages/s {:>8.1f} Gb/s  {:.2f} packets a message\n", row.name,
+             row.bytes, row.qps, per_second / 1e6, per_second * row.bytes * 8 / 1e9, packets_per_message);
 }
 
 }  // namespace
@@ -146,17 +150,21 @@ int main(int argc, char** argv) {
   }
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::vector<double>> rates(chosen.size());
+  std::vector<std::uint64_t> moved(chosen.size());
+  workloads.reserve(chosen.size());
   for (const Row& row : chosen) workloads.push_back(std::make_unique<Workload>(row));
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const std::uint64_t n = messages != 0 ? messages : chosen[i].bytes > 1000 ? 100'000 : 300'000;
       rates[i].push_back(static_cast<double>(n) / workloads[i]->run(n));
+      moved[i] += n;
     }
   }
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    print(chosen[i], median(rates[i]));
+    print(chosen[i], median(rates[i]), static_cast<double>(workloads[i]->packets()) / static_cast<double>(moved[i]));
     if (i == 0 || chosen[i].qps <= chosen[i - 1].qps) continue;
     std::vector<double> ratios;  // round by round, because the machine is not the same from one to the next
+    ratios.reserve(static_cast<std::size_t>(rounds));
     for (int r = 0; r < rounds; ++r) ratios.push_back(rates[i][r] / rates[i - 1][r]);
     fmt::print("{:<16} {:.2f} of {}\n", "", median(ratios), chosen[i - 1].name);
   }

@@ -93,7 +93,7 @@ endfunction()
 
 function(weft_link target scope)
   foreach(dep IN LISTS ARGN)
-    if(dep MATCHES "^(base|wire|nic|host|cm|direct|sim|real|verbs|storage)$")
+    if(dep MATCHES "^(base|wire|nic|host|native|cm|direct|sim|real|verbs|storage)$")
       set(dep "weft::${dep}")
     endif()
     target_link_libraries(${target} ${scope} ${dep})

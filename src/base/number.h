@@ -11,7 +11,8 @@ namespace weft {
 template <class Tag, std::unsigned_integral Rep, unsigned Bits = sizeof(Rep) * 8>
 class Number {
  public:
-  static constexpr Rep kMask = static_cast<Rep>(Bits == sizeof(Rep) * 8 ? ~Rep{0} : (Rep{1} << (Bits % (sizeof(Rep) * 8))) - 1);
+  static constexpr unsigned kRepBits = sizeof(Rep) * 8;
+  static constexpr Rep kMask = static_cast<Rep>(Bits == kRepBits ? ~Rep{0} : (Rep{1} << (Bits % kRepBits)) - 1);
 
   constexpr Number() = default;
   constexpr explicit Number(Rep value) : value_(static_cast<Rep>(value & kMask)) {}

@@ -193,8 +193,8 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   return l.inline_bytes > config_.max_inline ? Error::limit_exceeded : Error::none;
 }
 
-// The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give, nor is the number that the slot
-// had last: packets for it may still be under way.
+// The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give, nor is the number that the
+// slot had last: packets for it may still be under way.
 wire::Qpn Device::choose_qpn(std::uint32_t slot) {
   const std::uint32_t mask = card_.contexts.size() - 1;
   for (auto noise = static_cast<std::uint32_t>(random_.next());; noise += mask + 1) {

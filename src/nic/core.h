@@ -63,8 +63,8 @@ class Core {
     world.emit(out);
   }
 
-  // The place of the next completion in host memory, to be filled in there; nullptr when the queue has overflowed, which
-  // the queue pair does not survive.
+  // The place of the next completion in host memory, to be filled in there; nullptr when the queue has overflowed,
+  // which the queue pair does not survive.
   [[nodiscard]] Completion* start_completion(std::uint32_t cq_number) {
     CompletionRing& cq = state.cqs[cq_number];
     world.touch(OnChip::completion_queue, cq_number);

@@ -1,5 +1,7 @@
 #include "wire/codec.h"
 
+#include "base/canary.h"
+
 namespace weft::wire {
 namespace {
 
@@ -69,7 +71,7 @@ Refusal parse(std::span<const std::byte> udp_payload, Packet& out) {
   if (!o.payload && body != 0) [[unlikely]] {
     return Refusal::payload_not_allowed;
   }
-  out.payload = udp_payload.subspan(o.header_bytes, body - headers.bth.pad);
+  out.payload = udp_payload.subspan(o.header_bytes, canary(Canary::pad_is_payload) ? body : body - headers.bth.pad);
   if (o.header_bytes == Bth::kBytes) return Refusal::none;
   if (o.deth) at = read(at, headers.deth);
   if (o.reth) at = read(at, headers.reth);

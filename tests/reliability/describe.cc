@@ -7,8 +7,9 @@ namespace weft::test {
 namespace {
 
 constexpr std::string_view kServices[] = {"none", "RC", "UC", "UD", "CNP"};
-constexpr std::string_view kKinds[] = {"send", "send_immediate", "send_invalidate", "write", "write_immediate", "read",
-                                       "compare_swap", "fetch_add", "local_invalidate", "bind_window"};
+constexpr std::string_view kKinds[] = {
+    "send",         "send_immediate", "send_invalidate",  "write",      "write_immediate", "read",
+    "compare_swap", "fetch_add",      "local_invalidate", "bind_window"};
 
 void print(std::ostream& out, std::span<const Piece> pieces) {
   for (const Piece& p : pieces) out << " [" << p.offset << ", " << p.offset + p.length << ")";
@@ -26,7 +27,8 @@ void print(std::ostream& out, const Lane& lane) {
   for (std::size_t i = 0; i < lane.steps.size(); ++i) {
     const Step& s = lane.steps[i];
     out << "    " << i << ' ' << kKinds[static_cast<std::size_t>(s.kind)] << ' ' << s.length() << " bytes"
-        << (s.signaled ? "" : " unsignaled") << (s.fence ? " fence" : "") << (s.is_inline ? " inline" : "") << ", home";
+        << (s.signaled ? "" : " unsignaled") << (s.fence ? " fence" : "") << (s.is_inline ? " inline" : "")
+        << (s.remote_key == kWrongKey ? " WRONG KEY" : "") << ", home";
     print(out, s.local);
     out << ", away " << s.remote << '\n';
   }
@@ -34,8 +36,9 @@ void print(std::ostream& out, const Lane& lane) {
 }
 
 void print(std::ostream& out, const QpSpec& q) {
-  out << "psn " << q.psn.raw() << ", queues " << q.limits.send_entries << '/' << q.limits.receive_entries << ", timeout "
-      << +q.ack_timeout << ", retries " << +q.retry_count << '/' << +q.rnr_retry << ", reads " << +q.max_reads;
+  out << "psn " << q.psn.raw() << ", queues " << q.limits.send_entries << '/' << q.limits.receive_entries
+      << ", timeout " << +q.ack_timeout << ", retries " << +q.retry_count << '/' << +q.rnr_retry << ", reads "
+      << +q.max_reads;
 }
 
 }  // namespace

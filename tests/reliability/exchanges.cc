@@ -14,8 +14,8 @@ constexpr std::uint32_t kMtu = 256;
 constexpr wire::Psn kNearWrap{0xFF'FFFE};  // the third packet from here is number 0
 
 std::string_view text(WorkKind kind) {
-  constexpr std::string_view kNames[] = {"Send", "SendImmediate", "SendInvalidate", "Write", "WriteImmediate",
-                                         "Read", "CompareSwap", "FetchAdd", "LocalInvalidate", "BindWindow"};
+  constexpr std::string_view kNames[] = {"Send", "SendImmediate", "SendInvalidate", "Write",           "WriteImmediate",
+                                         "Read", "CompareSwap",   "FetchAdd",       "LocalInvalidate", "BindWindow"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -86,8 +86,9 @@ Exchange exchange(Service service, WorkKind kind, std::uint32_t packets, wire::P
 
 std::string name_of(const Exchange& e) {
   const std::string_view service = e.service == Service::rc ? "Rc" : e.service == Service::uc ? "Uc" : "Ud";
-  return std::string(service).append(text(e.kind)) + std::to_string(e.packets) + "Packets" + std::to_string(e.messages) +
-         "Times" + (e.window == 256 ? "" : "Window" + std::to_string(e.window)) + (e.psn == kNearWrap ? "Wrapping" : "");
+  return std::string(service).append(text(e.kind)) + std::to_string(e.packets) + "Packets" +
+         std::to_string(e.messages) + "Times" + (e.window == 256 ? "" : "Window" + std::to_string(e.window)) +
+         (e.psn == kNearWrap ? "Wrapping" : "") + (e.late > 0 ? "Late" : "");
 }
 
 Program program_of(const Exchange& e) {
@@ -110,6 +111,7 @@ Program program_of(const Exchange& e) {
     add(channel, 0, layout, step, length);
     compare = step.swap;
   }
+  for (ReceiveStep& r : channel.lanes[0].receives) r.pause = e.late;
   for (std::uint32_t i = 0; i < spare; ++i) {
     channel.lanes[0].receives.push_back({.local = {{layout.target(1, length + 40), length + 40}}});
   }
@@ -174,6 +176,18 @@ std::vector<Exchange> long_exchanges(Service service) {
     usual.messages = 1;
     all.push_back(small);
     if (service == Service::rc) all.push_back(usual);  // the others have no window
+  }
+  return all;
+}
+
+std::vector<Exchange> late_exchanges() {
+  std::vector<Exchange> all;
+  for (const WorkKind kind : verbs_of(Service::rc)) {
+    if (!consumes_receive(kind)) continue;
+    for (const std::uint32_t packets : {1U, 3U}) {
+      all.push_back(exchange(Service::rc, kind, packets, kNearWrap));
+      all.back().late = microseconds(15);
+    }
   }
   return all;
 }

@@ -28,29 +28,37 @@ bool overlap(const std::vector<Piece>& all, Piece one) {
   return std::any_of(all.begin(), all.end(), [&](Piece p) { return overlap(p, one); });
 }
 
+bool changes_memory(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate || nic::is_atomic(k); }
+
 class LaneDraw {
  public:
   LaneDraw(Draw& draw, Channel& channel, std::size_t direction, const nic::CardConfig& card, Arena& arena)
-      : draw_(draw), lane_(channel.lanes[direction]), qp_(channel.qps[direction]),
-        peer_(channel.qps[1 - direction]), sender_(channel.hosts[direction]), receiver_(channel.hosts[1 - direction]),
-        shared_(channel.uses_srq[1 - direction]), card_(card), arena_(arena) {}
+      : draw_(draw),
+        lane_(channel.lanes[direction]),
+        qp_(channel.qps[direction]),
+        peer_(channel.qps[1 - direction]),
+        sender_(channel.hosts[direction]),
+        receiver_(channel.hosts[1 - direction]),
+        shared_(channel.uses_srq[1 - direction]),
+        card_(card),
+        arena_(arena) {}
 
   void make() {
-    const auto steps = draw_.below(14);
+    const auto steps = draw_.below(draw_.chance(0.25) ? 60 : 14);
     if (steps == 0) return;
     longest_ = longest();
     home_ = arena_.take(sender_, section());
     away_ = arena_.take(receiver_, section());
     for (std::uint64_t i = 0; i < steps; ++i) add_step(i + 1 == steps);
-    if (draw_.chance(0.3)) lane_.start = draw_.between(0, microseconds(100));
+    if (draw_.chance(0.3)) lane_.start = draw_.between(1, microseconds(100));
     add_receives();
   }
 
  private:
-  // Some messages are several windows long; 64 KB is long enough for everything else.
+  // Some messages are several windows long; 128 KB is long enough for everything else.
   [[nodiscard]] std::uint32_t longest() const {
     if (qp_.service == Service::ud) return 4096;
-    return std::min<std::uint32_t>(3 * card_.window_packets * qp_.mtu + 77, 64 * 1024);
+    return std::min<std::uint32_t>(3 * card_.window_packets * qp_.mtu + 77, 128 * 1024);
   }
   [[nodiscard]] std::uint64_t section() const { return longest_ + longest_ / 2 + 512; }
 
@@ -72,8 +80,8 @@ class LaneDraw {
       case Service::ud: return draw_.one_of({send, send_immediate});
       case Service::uc: return draw_.one_of({send, send_immediate, write, write_immediate});
       default:
-        return draw_.one_of({send, send, send_immediate, send_invalidate, write, write, write_immediate, read, read, read,
-                             compare_swap, fetch_add, fetch_add, bind_window, local_invalidate});
+        return draw_.one_of({send, send, send_immediate, send_invalidate, write, write, write_immediate, read, read,
+                             read, compare_swap, fetch_add, fetch_add, bind_window, local_invalidate});
     }
   }
 
@@ -107,14 +115,17 @@ class LaneDraw {
     } else {
       s.remote = away_ + draw_.below(section() - length);
     }
-    if (qp_.service == Service::rc) fence_if_needed(s);
+    if (qp_.service != Service::rc) return;
+    fence_if_needed(s);
+    const bool names_memory = changes_memory(s.kind) || s.kind == WorkKind::read;
+    if (names_memory && length > 0 && draw_.chance(0.003)) s.remote_key = kWrongKey;
   }
 
-  // Without a fence, what comes after a READ or an atomic may happen before it: the answer may have to be asked for again.
+  // Without a fence, what comes after a READ or an atomic may happen before it: the answer may have to be asked for
+  // again.
   void fence_if_needed(Step& s) {
-    const bool changes = s.kind == WorkKind::write || s.kind == WorkKind::write_immediate || nic::is_atomic(s.kind);
     const Piece there{s.remote, s.length()};
-    if (changes && overlap(being_read_, there)) s.fence = true;
+    if (changes_memory(s.kind) && overlap(being_read_, there)) s.fence = true;
     if (!nic::reads_back(s.kind)) {
       for (const Piece& p : s.local) {
         s.fence = s.fence || overlap(landing_, p);

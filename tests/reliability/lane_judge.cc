@@ -40,15 +40,26 @@ void scatter(std::vector<std::byte>& memory, std::span<const Piece> pieces, std:
   }
 }
 
+std::size_t first_refused(const Lane& lane) {
+  const auto is_wrong = [](const Step& s) { return s.remote_key == kWrongKey; };
+  return static_cast<std::size_t>(std::find_if(lane.steps.begin(), lane.steps.end(), is_wrong) - lane.steps.begin());
+}
+
 }  // namespace
 
 LaneJudge::LaneJudge(const Case& what)
-    : case_(what), channel_(what.program.channels[what.channel]), lane_(channel_.lanes[what.direction]),
-      sender_(channel_.hosts[what.direction]), receiver_(channel_.hosts[1 - what.direction]),
+    : case_(what),
+      channel_(what.program.channels[what.channel]),
+      lane_(channel_.lanes[what.direction]),
+      sender_(channel_.hosts[what.direction]),
+      receiver_(channel_.hosts[1 - what.direction]),
       sender_end_(what.outcome.ends[what.channel][what.direction]),
-      receiver_end_(what.outcome.ends[what.channel][1 - what.direction]), home_(what.expected[sender_]),
-      away_(what.expected[receiver_]), service_(channel_.qps[0].service),
-      shared_(channel_.uses_srq[1 - what.direction]) {
+      receiver_end_(what.outcome.ends[what.channel][1 - what.direction]),
+      home_(what.expected[sender_]),
+      away_(what.expected[receiver_]),
+      service_(channel_.qps[0].service),
+      shared_(channel_.uses_srq[1 - what.direction]),
+      refused_(first_refused(lane_)) {
   const sim::FaultCounters& f = what.outcome.faults;
   in_order_ = f.duplicated + f.held + f.delayed == 0;
   undisturbed_ = in_order_ && f.dropped() + f.corrupted + what.outcome.out_of_buffer == 0;
@@ -75,11 +86,12 @@ void LaneJudge::judge() {
   const std::size_t done = judge_sends();
   successes_ = judge_receives();
   if (sender_end_.sends_left != 0) complain("send work left over");
+  if (sender_end_.drained_too_early) complain("said to be drained with work under way");
   if (service_ == wire::Service::rc) return judge_reliable(done);
   judge_unreliable();
 }
 
-// ---- completions ------------------------------------------------------------------------------------------------------
+// ---- completions ----------------------------------------------------------------------------------------------------
 
 // Successes in program order, of which unsignalled steps do not speak; then, perhaps, an error; then all flushed.
 std::size_t LaneJudge::judge_sends() {
@@ -91,7 +103,7 @@ std::size_t LaneJudge::judge_sends() {
     if (!success && done == lane_.steps.size()) {  // the first error: unsignalled steps before it were done
       while (at < lane_.steps.size() && !lane_.steps[at].signaled && place_of(c.id) != at) ++at;
       done = at;
-      judge_first_error(c);
+      judge_first_error(c, at);
     } else if (done != lane_.steps.size() && c.status != Status::flushed) {
       complain("work that was not flushed after an error");
     }
@@ -106,18 +118,43 @@ std::size_t LaneJudge::judge_sends() {
   while (at < lane_.steps.size() && !lane_.steps[at].signaled && done == lane_.steps.size()) ++at;
   if (at != lane_.steps.size()) complain("step " + std::to_string(at) + " has no completion");
   const bool broken = sender_end_.state == nic::QpState::error;
+  if (may_be_broken() && broken && done == lane_.steps.size()) return done;  // broken when all was over
   if (broken != (done != lane_.steps.size())) complain("state of the queue pair does not fit its completions");
   return done;
 }
 
-void LaneJudge::judge_first_error(const Completion& done) {
-  const bool reliable = service_ == wire::Service::rc;
-  const bool timeout = done.status == Status::retry_exceeded && case_.program.may_time_out;
-  const bool no_receive = done.status == Status::rnr_retry_exceeded && case_.program.may_miss_receives;
-  if (!reliable || (!timeout && !no_receive)) {
-    complain("step " + std::to_string(place_of(done.id)) + " failed with status " +
-             std::to_string(static_cast<int>(done.status)) + " (" + std::string(text(done.reason).counter) + ")");
+// Which errors may be the first, and of which step: the one that cannot be done, and no step before it.
+void LaneJudge::judge_first_error(const Completion& done, std::size_t step) {
+  if (service_ == wire::Service::rc && step < lane_.steps.size()) {
+    switch (done.status) {
+      case Status::remote_access:
+        if (step == refused_) return;
+        break;
+      case Status::retry_exceeded:
+        if (case_.program.may_time_out || peer_may_be_gone()) return;
+        break;
+      case Status::rnr_retry_exceeded:
+        if (case_.program.may_miss_receives && consumes_receive(lane_.steps[step].kind)) return;
+        break;
+      case Status::flushed:
+        if (may_be_broken()) return;
+        break;
+      default: break;
+    }
   }
+  complain("step " + std::to_string(step) + " failed with status " + std::to_string(static_cast<int>(done.status)) +
+           " (" + std::string(text(done.reason).counter) + ")");
+}
+
+bool LaneJudge::may_be_broken() const {
+  const Lane& other = channel_.lanes[1 - case_.direction];
+  return channel_.interferences[case_.direction].break_at != kNever || first_refused(other) != other.steps.size();
+}
+
+// Its queue pair may break for reasons of its own.
+bool LaneJudge::peer_may_be_gone() const {
+  return case_.program.may_miss_receives || channel_.interferences[1 - case_.direction].break_at != kNever ||
+         refused_ != lane_.steps.size();
 }
 
 std::size_t LaneJudge::judge_receives() {
@@ -162,12 +199,13 @@ const std::vector<Piece>& LaneJudge::buffer_of(const Completion& done) const {
 void LaneJudge::judge_windows(std::size_t closed) const {
   for (std::size_t i = 0; i < receiver_end_.windows_bound.size(); ++i) {
     if (receiver_end_.windows_bound[i] != (i >= closed)) {
-      case_.verdicts.complain("window " + std::to_string(i) + (i < closed ? " is still open" : " was closed too early"));
+      case_.verdicts.complain("window " + std::to_string(i) +
+                              (i < closed ? " is still open" : " was closed too early"));
     }
   }
 }
 
-// ---- memory of reliable lanes -------------------------------------------------------------------------------------------
+// ---- memory of reliable lanes ---------------------------------------------------------------------------------------
 
 void LaneJudge::judge_reliable(std::size_t done) {
   std::size_t closed = 0;
@@ -178,6 +216,7 @@ void LaneJudge::judge_reliable(std::size_t done) {
   judge_windows(closed);
   const auto due = std::lower_bound(messages_.begin(), messages_.end(), done) - messages_.begin();
   if (successes_ < static_cast<std::size_t>(due)) return complain("a message was acknowledged and not received");
+  if (done > refused_) return complain("a step that must be refused was done");
   for (std::size_t i = 0; i < done; ++i) apply(lane_.steps[i]);
   if (done == lane_.steps.size()) return;
   judge_landing(lane_.steps[done]);
@@ -213,11 +252,11 @@ void LaneJudge::apply(const Step& step) {
   if (consumes_receive(step.kind)) ++applied_messages_;
 }
 
-// The receiver may have carried out more than the sender knows: some of the steps from `done` on, the last of them up to
-// some packet. Finds where it stopped and leaves the expected memory in that state.
+// The receiver may have carried out more than the sender knows: some of the steps from `done` on, the last of them up
+// to some packet. Finds where it stopped and leaves the expected memory in that state.
 bool LaneJudge::stopped_somewhere(std::size_t done) {
   const std::size_t mtu = channel_.qps[case_.direction].mtu;
-  for (std::size_t i = done; i < lane_.steps.size(); ++i) {
+  for (std::size_t i = done; i < refused_; ++i) {
     const Step& step = lane_.steps[i];
     if (applied_messages_ == successes_ && away_matches()) return true;
     if (nic::is_atomic(step.kind)) {
@@ -249,14 +288,13 @@ bool LaneJudge::away_matches() const {
     if (!std::all_of(buffer_of(received_[i]).begin(), buffer_of(received_[i]).end(), same)) return false;
   }
   if (shared_) return true;
-  return std::all_of(lane_.receives.begin(), lane_.receives.end(), [&](const ReceiveStep& r) {
-    return std::all_of(r.local.begin(), r.local.end(), same);
-  });
+  return std::all_of(lane_.receives.begin(), lane_.receives.end(),
+                     [&](const ReceiveStep& r) { return std::all_of(r.local.begin(), r.local.end(), same); });
 }
 
 // A READ that failed: its answer arrived up to some packet, or not at all.
 void LaneJudge::judge_landing(const Step& step) {
-  if (step.kind != WorkKind::read) return;
+  if (step.kind != WorkKind::read || step.remote_key == kWrongKey) return;
   const Bytes& actual = case_.outcome.arenas[sender_];
   const auto same = [&](Piece p) { return std::memcmp(&home_[p.offset], &actual[p.offset], p.length) == 0; };
   const std::span<const std::byte> source = std::span(away_).subspan(step.remote, step.length());
@@ -266,7 +304,7 @@ void LaneJudge::judge_landing(const Step& step) {
   }
 }
 
-// ---- memory of unreliable lanes -----------------------------------------------------------------------------------------
+// ---- memory of unreliable lanes -------------------------------------------------------------------------------------
 
 void LaneJudge::judge_unreliable() {
   std::size_t next = 0;

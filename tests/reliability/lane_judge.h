@@ -42,8 +42,10 @@ class LaneJudge {
   void complain(const std::string& what);
 
   // -- completions --
-  [[nodiscard]] std::size_t judge_sends();     // how many steps surely happened
-  void judge_first_error(const nic::Completion& done);
+  [[nodiscard]] std::size_t judge_sends();  // how many steps surely happened
+  void judge_first_error(const nic::Completion& done, std::size_t step);
+  [[nodiscard]] bool may_be_broken() const;  // by the program itself, or by what the peer asks for
+  [[nodiscard]] bool peer_may_be_gone() const;
   [[nodiscard]] std::size_t judge_receives();  // how many messages were received
   [[nodiscard]] bool describes(const nic::Completion& done, std::size_t step) const;
   [[nodiscard]] const std::vector<Piece>& buffer_of(const nic::Completion& done) const;
@@ -73,14 +75,15 @@ class LaneJudge {
   std::size_t sender_, receiver_;  // hosts
   const EndState& sender_end_;
   const EndState& receiver_end_;
-  Bytes& home_;                    // expected memory of the sender's host
-  Bytes& away_;                    //   and of the receiver's
+  Bytes& home_;  // expected memory of the sender's host
+  Bytes& away_;  //   and of the receiver's
   wire::Service service_;
   bool shared_, undisturbed_, in_order_;
-  std::vector<std::size_t> messages_;              // steps that take a receive
-  std::vector<wire::Key> closes_;                  // by step: the window that it invalidates at the receiver
-  std::vector<nic::Completion> sent_, received_;   // this lane's completions
-  std::size_t successes_ = 0;                      // of received_
+  std::size_t refused_;                           // the first step that the receiver must refuse
+  std::vector<std::size_t> messages_;             // steps that take a receive
+  std::vector<wire::Key> closes_;                 // by step: the window that it invalidates at the receiver
+  std::vector<nic::Completion> sent_, received_;  // this lane's completions
+  std::size_t successes_ = 0;                     // of received_
   std::size_t applied_messages_ = 0;
 };
 

@@ -8,9 +8,10 @@ namespace weft::test {
 
 namespace {
 
-// When a sender gave up in the middle of a message, some entry of the receiver's shared queue holds part of it. Which one,
-// only the card knows.
-void forgive_shared_receives(const Program& program, const Outcome& outcome, std::size_t host, std::vector<std::byte>& memory) {
+// When a sender gave up in the middle of a message, some entry of the receiver's shared queue holds part of it. Which
+// one, only the card knows.
+void forgive_shared_receives(const Program& program, const Outcome& outcome, std::size_t host,
+                             std::vector<std::byte>& memory) {
   std::vector<bool> used(program.shared[host].size());
   for (const nic::Completion& c : outcome.logs[host]) {
     if (c.status == nic::Status::success && is_shared(c.id)) used[place_of(c.id)] = true;
@@ -58,7 +59,8 @@ std::vector<std::string> judge(const Program& program, const Outcome& outcome) {
 
 bool has_failures(const Outcome& outcome) {
   return std::any_of(outcome.logs.begin(), outcome.logs.end(), [](const auto& log) {
-    return std::any_of(log.begin(), log.end(), [](const nic::Completion& c) { return c.status != nic::Status::success; });
+    return std::any_of(log.begin(), log.end(),
+                       [](const nic::Completion& c) { return c.status != nic::Status::success; });
   });
 }
 

@@ -12,6 +12,9 @@
 
 namespace weft::test {
 
+// The remote key of steps that shall be refused.
+inline constexpr wire::Key kWrongKey{0xBAD};
+
 struct ReceiveStep {
   std::vector<Piece> local{};
   Time pause = 0;  // before it is posted: a receiver that is not ready in time
@@ -21,17 +24,26 @@ struct ReceiveStep {
 //
 // The n-th SEND with invalidate closes the n-th type 2 window of `windows` that the receiver has bound beforehand. A
 // bind_window opens the next of the sender's own windows, local_invalidate closes the oldest of them that is open.
+//
+// A step with a remote key of its own has a wrong one: the receiver refuses it and breaks off.
 struct Lane {
   std::vector<Step> steps{};
   std::vector<ReceiveStep> receives{};  // unused when the receiver has a shared receive queue
   std::uint32_t windows = 0;
-  Time start = 0;
+  Time start = 1;  // receives that are not late are posted before
+};
+
+// What else is done to a queue pair while it works; kNever: not at all.
+struct Interference {
+  Time drain_at = kNever, resume_at = kNever;  // its send queue is drained for a while: nothing may change
+  Time break_at = kNever;                      // it is put into ERROR
 };
 
 struct Channel {
   std::array<std::size_t, 2> hosts{0, 1};
   std::array<QpSpec, 2> qps{};
   std::array<bool, 2> uses_srq{};
+  std::array<Interference, 2> interferences{};
   std::array<Lane, 2> lanes{};  // lane 0 is from side 0 to side 1
 };
 
@@ -40,8 +52,8 @@ struct Program {
   std::vector<Channel> channels{};
   std::vector<std::vector<ReceiveStep>> shared{};  // by host; a host with any has a shared receive queue
   std::uint32_t srq_entries = 16;
-  bool may_time_out = false;                       // the network may lose or delay enough to exhaust retries
-  bool may_miss_receives = false;                  // receivers may come too late for the RNR retries
+  bool may_time_out = false;       // the network may lose or delay enough to exhaust retries
+  bool may_miss_receives = false;  // receivers may come too late for the RNR retries
 };
 
 // In words, a line for each step.
@@ -71,17 +83,18 @@ struct EndState {
   wire::Qpn qpn{};
   nic::QpState state{};
   std::uint32_t sends_left = 0, receives_left = 0;
-  std::vector<wire::Key> windows{};       // bound for the lane towards this end,
-  std::vector<bool> windows_bound{};      //   and whether they still are
+  bool drained_too_early = false;     // said to be drained with something under way
+  std::vector<wire::Key> windows{};   // bound for the lane towards this end,
+  std::vector<bool> windows_bound{};  //   and whether they still are
 };
 
 struct Outcome {
   bool at_rest = false;
-  std::vector<std::vector<std::byte>> arenas{};         // by host
-  std::vector<std::vector<nic::Completion>> logs{};     // by host, in the order in which they became visible
-  std::vector<std::array<EndState, 2>> ends{};          // by channel
-  std::uint64_t packets = 0;                            // sent by all hosts together
-  std::uint64_t out_of_buffer = 0;                      // messages that met no receive
+  std::vector<std::vector<std::byte>> arenas{};      // by host
+  std::vector<std::vector<nic::Completion>> logs{};  // by host, in the order in which they became visible
+  std::vector<std::array<EndState, 2>> ends{};       // by channel
+  std::uint64_t packets = 0;                         // sent by all hosts together
+  std::uint64_t out_of_buffer = 0;                   // messages that met no receive
   sim::FaultCounters faults{};
   std::uint64_t digest = 0;
 };

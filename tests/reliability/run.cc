@@ -45,7 +45,7 @@ struct Runner {
 
   Task<> send(const Lane& lane, Endpoint from, WindowKeys& keys, std::size_t channel, std::size_t direction) {
     Log& log = *logs[from.node().host.index()];
-    if (lane.start > 0) co_await bed.world().tasks().sleep(lane.start);
+    co_await bed.world().tasks().sleep(lane.start);
     for (std::size_t i = 0; i < lane.steps.size(); ++i) {
       Step step = lane.steps[i];
       step.id = lane_id(channel, direction, i);
@@ -71,6 +71,27 @@ struct Runner {
       const host::ReceiveRequest request{.id = shared_id(log.node.host.index(), i), .sges = sges};
       while (srq.post(request) == Error::queue_full) co_await log.grown.wait();
     }
+  }
+
+  Task<> drain_for_a_while(Endpoint at, Interference times, bool& too_early) {
+    sim::Scheduler& tasks = bed.world().tasks();
+    co_await tasks.sleep_until(times.drain_at);
+    if (at.go_to(nic::QpState::sqd) != Error::none) co_return;  // broken already
+    co_await tasks.sleep_until(times.resume_at);
+    const bool idle = at.context().sent_psn == at.context().unacked_psn && at.context().next_offset == 0;
+    too_early = at.qp().state() == nic::QpState::sqd && !at.qp().query().draining && !idle;
+    (void)at.go_to(nic::QpState::rts);
+  }
+  Task<> break_off(Endpoint at, Time when) {
+    co_await bed.world().tasks().sleep_until(when);
+    (void)at.go_to(nic::QpState::error);
+  }
+  void interfere(std::size_t channel, std::size_t side) {
+    const Interference& times = program.channels[channel].interferences[side];
+    sim::Scheduler& tasks = bed.world().tasks();
+    if (times.break_at != kNever) tasks.spawn(break_off(end(channel, side), times.break_at));
+    if (times.drain_at == kNever) return;
+    tasks.spawn(drain_for_a_while(end(channel, side), times, drained_too_early[channel][side]));
   }
 
   void create_queues() {
@@ -110,8 +131,10 @@ struct Runner {
   wire::Key bind_one(const Endpoint& at) {
     const Node& node = at.node();
     const wire::Key window = *node.device().create_window(node.domain, 2);
-    const Error e = at.post({.kind = WorkKind::bind_window, .signaled = false,
-                             .binding = {window, node.arena.key, node.arena.address, 64, nic::Rights::remote_read, window}});
+    const Error e =
+        at.post({.kind = WorkKind::bind_window,
+                 .signaled = false,
+                 .binding = {window, node.arena.key, node.arena.address, 64, nic::Rights::remote_read, window}});
     assert(e == Error::none);
     (void)e;
     bed.world().run_until_idle();
@@ -121,6 +144,7 @@ struct Runner {
 
   void start() {
     sim::Scheduler& tasks = bed.world().tasks();
+    drained_too_early.resize(program.channels.size());
     for (auto& log : logs) tasks.spawn(record(*log));
     for (std::size_t h = 0; h < program.shared.size(); ++h) {
       if (srqs[h] != nullptr) tasks.spawn(receive_shared(program.shared[h], *srqs[h], *logs[h]));
@@ -130,6 +154,7 @@ struct Runner {
         const Lane& lane = program.channels[i].lanes[direction];
         if (!lane.receives.empty()) tasks.spawn(receive(lane.receives, end(i, 1 - direction), i, direction));
         if (!lane.steps.empty()) tasks.spawn(send(lane, end(i, direction), windows[i][direction], i, direction));
+        interfere(i, direction);
       }
     }
   }
@@ -137,8 +162,12 @@ struct Runner {
   [[nodiscard]] EndState end_state(std::size_t channel, std::size_t side) {
     const Endpoint at = end(channel, side);
     const nic::Context& c = at.context();
-    EndState s{at.qp().qpn(), at.qp().state(), c.sq_posted - c.sq_done, c.rq_posted - c.rq_done,
-               windows[channel][1 - side].of_receiver, {}};
+    EndState s{.qpn = at.qp().qpn(),
+               .state = at.qp().state(),
+               .sends_left = c.sq_posted - c.sq_done,
+               .receives_left = c.rq_posted - c.rq_done,
+               .drained_too_early = drained_too_early[channel][side],
+               .windows = windows[channel][1 - side].of_receiver};
     for (const wire::Key key : s.windows) {
       const nic::Region* window = at.node().device().card().memory.find(key);
       s.windows_bound.push_back(window != nullptr && window->bound);
@@ -168,6 +197,7 @@ struct Runner {
   std::vector<host::SharedReceiveQueue*> srqs{};
   std::vector<Connection> connections{};
   std::vector<std::array<WindowKeys, 2>> windows{};
+  std::vector<std::array<bool, 2>> drained_too_early{};
 };
 
 }  // namespace

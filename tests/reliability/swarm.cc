@@ -27,6 +27,7 @@ class SwarmDraw {
       for (const std::size_t direction : {0U, 1U}) draw_lane(draw_, c, direction, program_.bed.card, arena);
     }
     share_receives(arena);
+    for (Channel& c : program_.channels) draw_interference(c);
     program_.bed.arena_bytes = arena.largest();
     return std::move(program_);
   }
@@ -42,7 +43,7 @@ class SwarmDraw {
     bed.card.window_packets = draw_.one_of<std::uint32_t>({1, 2, 3, 5, 8, 16, 64, 256});
     bed.card.works_per_turn = static_cast<std::uint32_t>(draw_.between(1, 8));
     bed.card.burst_bytes = draw_.one_of<std::uint32_t>({1, 1000, 4096, 16 * 1024});
-    bed.card.acknowledge_every = draw_.one_of<std::uint32_t>({1, 4, 64});
+    bed.card.acknowledge_every = draw_.one_of<std::uint8_t>({1, 4, 64});
   }
 
   void draw_weather() {
@@ -66,7 +67,8 @@ class SwarmDraw {
     Channel c;
     c.hosts[0] = draw_.below(program_.bed.hosts);
     c.hosts[1] = (c.hosts[0] + 1 + draw_.below(program_.bed.hosts - 1)) % program_.bed.hosts;
-    const Service service = draw_.one_of({Service::rc, Service::rc, Service::rc, Service::rc, Service::uc, Service::ud});
+    const Service service =
+        draw_.one_of({Service::rc, Service::rc, Service::rc, Service::rc, Service::uc, Service::ud});
     const std::uint16_t mtu = draw_.one_of<std::uint16_t>({256, 512, 1024, 2048, 4096});
     for (std::size_t side : {0U, 1U}) {
       c.qps[side] = draw_qp(service, mtu);
@@ -83,7 +85,8 @@ class SwarmDraw {
     q.mtu = mtu;
     q.limits = {.send_entries = draw_.one_of<std::uint32_t>({1, 2, 4, 16, 64}),
                 .receive_entries = draw_.one_of<std::uint32_t>({1, 2, 4, 16, 64}),
-                .send_sges = draw_.one_of<std::uint32_t>({1, 3, 4, 32}), .receive_sges = draw_.one_of<std::uint32_t>({1, 4, 32}),
+                .send_sges = draw_.one_of<std::uint32_t>({1, 3, 4, 32}),
+                .receive_sges = draw_.one_of<std::uint32_t>({1, 4, 32}),
                 .inline_bytes = draw_.one_of<std::uint32_t>({0, 64, 333})};
     q.signal_all = draw_.chance(0.1);
     q.psn = wire::Psn(draw_.chance(0.4) ? 0xFF'FFF0 + static_cast<std::uint32_t>(draw_.below(16))
@@ -95,8 +98,8 @@ class SwarmDraw {
     return q;
   }
 
-  // The service, if any, whose queue pairs have a shared receive queue on this host. Reliable and datagram queue pairs do
-  // not share one: datagrams that arrive twice would leave too few receives.
+  // The service, if any, whose queue pairs have a shared receive queue on this host. Reliable and datagram queue pairs
+  // do not share one: datagrams that arrive twice would leave too few receives.
   Service shares(std::size_t host) {
     const sim::Random fixed = sim::Random(program_.bed.seed).fork(host);
     sim::Random random = fixed;
@@ -124,6 +127,17 @@ class SwarmDraw {
         const bool calm = bed.link.faults.empty() && q.ack_timeout >= code;
         program_.may_time_out |= q.ack_timeout < code || (!calm && q.retry_count < 7);
       }
+    }
+  }
+
+  void draw_interference(Channel& c) {
+    if (c.qps[0].service != Service::rc) return;
+    for (Interference& times : c.interferences) {
+      if (draw_.chance(0.2)) {
+        times.drain_at = draw_.between(1, microseconds(300));
+        times.resume_at = times.drain_at + draw_.between(1, milliseconds(1));
+      }
+      if (draw_.chance(0.02)) times.break_at = draw_.between(1, microseconds(300));
     }
   }
 
@@ -155,7 +169,7 @@ class SwarmDraw {
         // A queue that holds fewer receives than there are messages may be empty for a moment.
         const bool few = c.lanes[direction].receives.size() > c.qps[1 - direction].limits.receive_entries;
         if (c.qps[direction].rnr_retry < 7 && (late || few || c.uses_srq[1 - direction])) {
-          program_.may_miss_receives = program_.may_time_out = true;  // and the other direction dies with it
+          program_.may_miss_receives = true;
         }
       }
     }

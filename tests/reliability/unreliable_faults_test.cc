@@ -1,9 +1,9 @@
-// Unreliable connections and datagrams: a fault costs the message it hits and no other, nothing wrong is ever delivered,
-// and the receive that a lost message would have taken serves the next one.
+// Unreliable connections and datagrams: a fault costs the message it hits and no other, nothing wrong is ever
+// delivered, and the receive that a lost message would have taken serves the next one.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 #include "reliability/exchanges.h"
 #include "reliability/model.h"
@@ -114,7 +114,8 @@ TEST_P(UnreliableFaults, AnyTwoCostTheirMessagesAtMost) {
 std::string param_name(const testing::TestParamInfo<Exchange>& info) { return name_of(info.param); }
 INSTANTIATE_TEST_SUITE_P(UcShort, UnreliableFaults, ValuesIn(more_messages(short_exchanges(wire::Service::uc))),
                          param_name);
-INSTANTIATE_TEST_SUITE_P(UcLong, UnreliableFaults, ValuesIn(more_messages(long_exchanges(wire::Service::uc))), param_name);
+INSTANTIATE_TEST_SUITE_P(UcLong, UnreliableFaults, ValuesIn(more_messages(long_exchanges(wire::Service::uc))),
+                         param_name);
 INSTANTIATE_TEST_SUITE_P(UdShort, UnreliableFaults, ValuesIn(more_messages(short_exchanges(wire::Service::ud))),
                          param_name);
 

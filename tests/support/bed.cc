@@ -30,7 +30,8 @@ void bring_up(Node& node, host::QueuePair& qp, const Node& peer, const host::Que
   a.rights = spec.rights;
   a.qkey = spec.qkey;
   a.state = QpState::init;
-  must(node.host.modify(qp, a, QpMask::state | QpMask::pkey_index | QpMask::port | (ud ? QpMask::qkey : QpMask::rights)));
+  must(node.host.modify(qp, a,
+                        QpMask::state | QpMask::pkey_index | QpMask::port | (ud ? QpMask::qkey : QpMask::rights)));
 
   a.state = QpState::rtr;
   a.peer = peer.host.address();
@@ -68,7 +69,9 @@ std::uint32_t Step::length() const {
 }
 
 Node::Node(sim::Host& on, const BedSpec& spec)
-    : host(on), domain(*on.device().create_domain()), cq(*on.device().create_cq(spec.cq_entries)),
+    : host(on),
+      domain(*on.device().create_domain()),
+      cq(*on.device().create_cq(spec.cq_entries)),
       arena(on.allocate(domain, spec.arena_bytes, kEveryRight)) {
   fill(arena.bytes, arena_seed(spec.seed, on.index()));
 }
@@ -94,9 +97,16 @@ Error Endpoint::post(const Step& step) const {
   if (step.is_inline) {
     for (const Piece& piece : step.local) fragments.push_back({node_->bytes(piece).data(), piece.length});
   }
-  host::WorkRequest request{.id = step.id, .kind = step.kind, .signaled = step.signaled, .solicited = step.solicited,
-                            .fence = step.fence, .sges = sges, .inline_data = fragments, .is_inline = step.is_inline,
-                            .immediate = step.immediate, .invalidate = step.invalidate};
+  host::WorkRequest request{.id = step.id,
+                            .kind = step.kind,
+                            .signaled = step.signaled,
+                            .solicited = step.solicited,
+                            .fence = step.fence,
+                            .sges = sges,
+                            .inline_data = fragments,
+                            .is_inline = step.is_inline,
+                            .immediate = step.immediate,
+                            .invalidate = step.invalidate};
   request.remote_address = peer_->arena.address + step.remote;
   request.remote_key = step.remote_key.raw() != 0 ? step.remote_key : peer_->arena.key;
   request.compare_add = step.compare_add;

@@ -44,15 +44,15 @@ struct BedSpec {
 // A queue pair and its side of a connection.
 struct QpSpec {
   wire::Service service = wire::Service::rc;
-  host::QpLimits limits{.send_entries = 64, .receive_entries = 64, .send_sges = 4, .receive_sges = 4,
-                        .inline_bytes = 256};
+  host::QpLimits limits{
+      .send_entries = 64, .receive_entries = 64, .send_sges = 4, .receive_sges = 4, .inline_bytes = 256};
   bool signal_all = false;
-  host::CompletionQueue* send_cq = nullptr;     // the host's own, if none is named
+  host::CompletionQueue* send_cq = nullptr;  // the host's own, if none is named
   host::CompletionQueue* receive_cq = nullptr;
   host::SharedReceiveQueue* srq = nullptr;
   std::uint16_t mtu = 1024;
-  wire::Psn psn{100};                           // of the first packet sent
-  std::uint8_t ack_timeout = 8;                 // 1.05 ms
+  wire::Psn psn{100};            // of the first packet sent
+  std::uint8_t ack_timeout = 8;  // 1.05 ms
   std::uint8_t retry_count = 7, rnr_retry = 7, min_rnr_timer = 1;
   std::uint8_t max_reads = 4, max_peer_reads = 4;
   nic::Rights rights = nic::kRemoteRights;
@@ -69,7 +69,7 @@ struct Step {
   std::uint32_t immediate = 0;
   std::uint64_t compare_add = 0, swap = 0;
   wire::Key invalidate{};
-  wire::Key remote_key{};                       // 0: the peer's arena
+  wire::Key remote_key{};  // 0: the peer's arena
   nic::WindowBinding binding{};
 
   [[nodiscard]] std::uint32_t length() const;
@@ -85,7 +85,9 @@ struct Node {
   sim::Memory arena;
 
   [[nodiscard]] host::Device& device() const { return host.device(); }
-  [[nodiscard]] std::span<std::byte> bytes(Piece piece) const { return arena.bytes.subspan(piece.offset, piece.length); }
+  [[nodiscard]] std::span<std::byte> bytes(Piece piece) const {
+    return arena.bytes.subspan(piece.offset, piece.length);
+  }
   [[nodiscard]] std::uint64_t& word(std::uint64_t offset) const;  // of eight bytes, for atomics
   [[nodiscard]] std::uint64_t counted(nic::Counter c) const { return host.counters().get(c); }
   [[nodiscard]] std::uint64_t counted(Refusal r) const { return host.counters().get(r); }
@@ -139,7 +141,7 @@ class Bed {
   Connection connect(Node& a, const QpSpec& spec_a, Node& b, const QpSpec& spec_b);
 
   // True when nothing is left to happen, and nothing is left lying about.
-  [[nodiscard]] bool run(Time limit = seconds(10'000));
+  [[nodiscard]] bool run(Time limit = seconds(100'000));
   [[nodiscard]] Time now() const { return world_.now(); }
 
  private:

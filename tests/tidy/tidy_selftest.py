@@ -36,7 +36,7 @@ class Case(unittest.TestCase):
 
 class Imports(Case):
     def test_every_pair_of_rooms(self):
-        rooms = ["base", "wire", "nic", "host", "cm", "world", "verbs", "storage", "cli"]
+        rooms = ["base", "wire", "nic", "host", "native", "cm", "world", "verbs", "storage", "cli"]
         for room in rooms:
             for target in rooms:
                 allowed = room == target or tidy.ORDER[target] < tidy.ORDER[room]
@@ -60,15 +60,26 @@ class Imports(Case):
         self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
         self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
 
-    def test_the_public_interface_starts_at_host(self):
-        self.breaks("import", "src/nic/a.cc", '#include "weft/device.h"\n')
-        self.breaks("import", "src/wire/a.cc", "#include <weft/device.h>\n")
-        self.keeps("src/host/a.cc", '#include "weft/device.h"\n')
-        self.keeps("src/cli/a.cc", "#include <weft/device.h>\n")
+    def test_the_public_interface_starts_at_native(self):
+        for room in ["base", "wire", "nic", "host", "cm"]:
+            self.breaks("import", f"src/{room}/a.cc", '#include "weft/device.h"\n')
+            self.breaks("import", f"src/{room}/a.cc", "#include <weft/device.h>\n")
+        for room in ["native", "world/sim", "verbs", "storage", "cli"]:
+            self.keeps(f"src/{room}/a.cc", '#include "weft/device.h"\n#include <weft/task.h>\n')
+
+    def test_native_knows_no_world(self):
+        self.breaks("import", "src/native/a.cc", '#include "world/sim/world.h"\n')
+        self.breaks("import", "src/host/a.cc", '#include "native/inside.h"\n')
+        self.breaks("import", "src/cm/a.cc", '#include "native/inside.h"\n')
+        self.breaks("import", "src/native/a.cc", '#include "cm/state.h"\n')
+        self.keeps("src/native/a.cc", '#include "host/device.h"\n#include "nic/formats.h"\n')
+        self.keeps("src/world/sim/a.cc", '#include "native/inside.h"\n')
 
     def test_public_headers_stand_alone(self):
         self.breaks("import", "include/weft/a.h", HEADER + '#include "wire/types.h"\n')
         self.breaks("import", "include/weft/a.h", HEADER + "#include <fmt/format.h>\n")
+        self.breaks("import", "include/weft/a.h", HEADER + "#include <tl/optional.hpp>\n")
+        self.keeps("include/weft/a.h", HEADER + "#include <tl/expected.hpp>\n")
         self.keeps("include/weft/a.h", HEADER + '#include <span>\n#include "weft/b.h"\n#include <weft/c.h>\n')
 
     def test_paths_start_at_a_room(self):
@@ -83,7 +94,7 @@ class Imports(Case):
 
 class Purity(Case):
     def test_pure_rooms_know_no_system(self):
-        for room in ["base", "wire", "nic", "host", "cm"]:
+        for room in ["base", "wire", "nic", "host", "native", "cm"]:
             for name in ["sys/socket.h", "netinet/in.h", "arpa/inet.h", "linux/if.h", "pthread.h", "unistd.h",
                          "fcntl.h", "poll.h", "thread", "mutex", "condition_variable", "chrono", "ctime", "time.h",
                          "random"]:
@@ -105,14 +116,14 @@ class Purity(Case):
 
 class Determinism(Case):
     def test_no_clock_and_no_dice(self):
-        for room in ["base", "wire", "nic", "host", "cm", "world/sim", "world/direct"]:
+        for room in ["base", "wire", "nic", "host", "native", "cm", "world/sim", "world/direct"]:
             for code in ["auto t = std::chrono::steady_clock::now();", "auto t = system_clock::now();",
                          "std::random_device device;", "int n = rand();"]:
                 self.breaks("deterministic", f"src/{room}/a.cc", code + "\n")
         self.keeps("src/nic/a.cc", "int n = operand(1);  // not rand()\nconst char* s = \"steady_clock\";\n")
 
     def test_no_unordered_containers(self):
-        for room in ["base", "wire", "nic", "host", "cm", "world/sim"]:
+        for room in ["base", "wire", "nic", "host", "native", "cm", "world/sim"]:
             self.breaks("deterministic", f"src/{room}/a.cc", "std::unordered_map<int, int> m;\n")
         self.keeps("src/cli/a.cc", "std::unordered_map<int, int> m;\n")
         self.keeps("src/nic/a.cc", "std::map<int, int> m;\n")

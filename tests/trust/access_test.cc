@@ -1,5 +1,5 @@
-// Memory that a peer may not have (trust.md 33, 36, 39, 41, 42): each WRITE, READ, atomic and invalidation that the gate
-// refuses, on the byte where it begins to refuse.
+// Memory that a peer may not have (checklist 33, 36, 39, 41, 42): each WRITE, READ, atomic and invalidation that the
+// gate refuses, on the byte where it begins to refuse.
 #include <limits>
 
 #include "expect.h"
@@ -52,7 +52,8 @@ struct TrustAccess : testing::Test {
   // Opens a window of this type for this connection.
   Key bind(Connection& c, int type, const Area& below, std::uint64_t from, std::uint64_t length, Rights rights) {
     const Key window = *victim.device().create_window(victim.domain(), type);
-    const host::WorkRequest work{.id = 1, .kind = nic::WorkKind::bind_window,
+    const host::WorkRequest work{.id = 1,
+                                 .kind = nic::WorkKind::bind_window,
                                  .binding = {window, below.key, below.address + from, length, rights, window}};
     const Effects got = victim.post(c, work);
     EXPECT_EQ(got.completions.at(0).status, Status::success);
@@ -75,7 +76,7 @@ TEST_F(TrustAccess, T33_BordersOfARegion) {
   touch(a + 1025, area.key, 1, Refusal::out_of_bounds);
   touch(0, area.key, 1, Refusal::out_of_bounds);
   touch(kTop, area.key, 1, Refusal::out_of_bounds);
-  touch(kTop, area.key, 2, Refusal::out_of_bounds);     // ends at 1
+  touch(kTop, area.key, 2, Refusal::out_of_bounds);  // ends at 1
   touch(kTop - 100, area.key, 256, Refusal::out_of_bounds);
   EXPECT_TRUE(works(victim, bystander, area));
 }
@@ -94,7 +95,7 @@ TEST_F(TrustAccess, T33_LengthsThatWrap) {
 TEST_F(TrustAccess, T33_RegionAtTheTopOfTheSpace) {
   const Area top = victim.allocate_at(kTop - 511, 512, kAllRights, victim.domain());
   touch(kTop - 511, top.key, 256, Refusal::none);
-  touch(kTop - 255, top.key, 256, Refusal::none);       // the very last byte there is
+  touch(kTop - 255, top.key, 256, Refusal::none);  // the very last byte there is
   touch(kTop, top.key, 1, Refusal::none);
   touch(kTop, top.key, 2, Refusal::out_of_bounds);
   touch(kTop - 254, top.key, 256, Refusal::out_of_bounds);
@@ -137,7 +138,8 @@ TEST_F(TrustAccess, T33_WindowThatWouldReachOverItsRegion) {
   const auto refused = [&](std::uint64_t address, std::uint64_t length) {
     Connection c = victim.connect();
     const Key window = *victim.device().create_window(victim.domain(), 1);
-    const Effects got = victim.post(c, {.id = 1, .kind = nic::WorkKind::bind_window,
+    const Effects got = victim.post(c, {.id = 1,
+                                        .kind = nic::WorkKind::bind_window,
                                         .binding = {window, area.key, address, length, Rights::remote_read, window}});
     EXPECT_TRUE(failed(got, c, Refusal::out_of_bounds, Status::window_bind)) << address << " + " << length;
     EXPECT_EQ(victim.device().destroy_window(window), host::Error::none);
@@ -221,13 +223,13 @@ TEST_F(TrustInvalidate, T39_InvalidateOfWhatIsNotTheSendersToInvalidate) {
   const Key unbound = *victim.device().create_window(victim.domain(), 2);
   const Key foreign = *victim.device().create_window(victim.other_domain(), 2);
   refused(Key(0));
-  refused(Key(0xDEAD'BEEF));                   // nothing
-  refused(area.key);                           // a region
-  refused(others);                             // another queue pair's
-  refused(Key(others.raw() ^ 1));              // nearly
-  refused(type_1);                             // only a bind can close these
-  refused(unbound);                            // invalid already
-  refused(foreign);                            // of another domain
+  refused(Key(0xDEAD'BEEF));       // nothing
+  refused(area.key);               // a region
+  refused(others);                 // another queue pair's
+  refused(Key(others.raw() ^ 1));  // nearly
+  refused(type_1);                 // only a bind can close these
+  refused(unbound);                // invalid already
+  refused(foreign);                // of another domain
   // Expect: all of it is as it was.
   for (const Key key : {others, type_1}) {
     const Crafted write = bystander.next_request(Opcode::rc_write_only).at(area.address, key, 8).carrying(8);
@@ -261,9 +263,10 @@ TEST_F(TrustAccess, T41_KeysThatWereGoodOnce) {
   // A window bound again under another key.
   const Key window = bind(bystander, 1, area, 0, 256, Rights::remote_write | Rights::remote_read);
   const Key renewed(window.raw() ^ 0x55);
-  const host::WorkRequest again{.id = 2, .kind = nic::WorkKind::bind_window,
-                                .binding = {window, area.key, area.address, 256,
-                                            Rights::remote_write | Rights::remote_read, renewed}};
+  const host::WorkRequest again{
+      .id = 2,
+      .kind = nic::WorkKind::bind_window,
+      .binding = {window, area.key, area.address, 256, Rights::remote_write | Rights::remote_read, renewed}};
   ASSERT_EQ(victim.post(bystander, again).completions.at(0).status, Status::success);
   touch(area.address, window, 8, Refusal::key_stale);
   touch(area.address, renewed, 8, Refusal::none);
@@ -288,8 +291,9 @@ TEST_F(TrustAccess, T42_PermissionOfTheRegionMissing) {
         Case{Rights::local_write | Rights::remote_atomic, false, false, true}}) {
     const Area a = victim.allocate(64, rights);
     SCOPED_TRACE(static_cast<int>(rights));
-    for (const auto& [opcode, allowed] : {std::pair(Opcode::rc_write_only, writes), std::pair(Opcode::rc_read_request, reads),
-                                          std::pair(Opcode::rc_fetch_add, adds)}) {
+    for (const auto& [opcode, allowed] :
+         {std::pair(Opcode::rc_write_only, writes), std::pair(Opcode::rc_read_request, reads),
+          std::pair(Opcode::rc_fetch_add, adds)}) {
       Connection c = victim.connect();
       Crafted p = c.request(opcode).at(a.address, a.key, 8).atomic(a.address, a.key, 1);
       if (opcode == Opcode::rc_write_only) p = std::move(p).carrying(8, 7);
@@ -303,9 +307,9 @@ TEST_F(TrustAccess, T42_PermissionOfTheRegionMissing) {
 
 TEST_F(TrustAccess, T42_PermissionOfTheQueuePairMissing) {
   // IBA 9.7.4.1.3: an operation that the queue pair does not offer is an invalid request, whatever the key.
-  for (const auto& [opcode, right] : {std::pair(Opcode::rc_write_only, Rights::remote_write),
-                                      std::pair(Opcode::rc_read_request, Rights::remote_read),
-                                      std::pair(Opcode::rc_compare_swap, Rights::remote_atomic)}) {
+  for (const auto& [opcode, right] :
+       {std::pair(Opcode::rc_write_only, Rights::remote_write), std::pair(Opcode::rc_read_request, Rights::remote_read),
+        std::pair(Opcode::rc_compare_swap, Rights::remote_atomic)}) {
     for (const Rights rights : {Rights::none, nic::kRemoteRights}) {
       ConnectOptions o;
       o.attributes.rights = static_cast<Rights>(static_cast<unsigned>(rights) & ~static_cast<unsigned>(right));
@@ -335,7 +339,8 @@ TEST_F(TrustAccess, T42_RegionThatAsksForMoreThanItMay) {
   const auto cannot_bind = [&](const Area& below, Rights rights, Refusal why) {
     Connection c = victim.connect();
     const Key window = *victim.device().create_window(victim.domain(), 1);
-    const Effects got = victim.post(c, {.id = 1, .kind = nic::WorkKind::bind_window,
+    const Effects got = victim.post(c, {.id = 1,
+                                        .kind = nic::WorkKind::bind_window,
                                         .binding = {window, below.key, below.address, 8, rights, window}});
     EXPECT_TRUE(failed(got, c, why, Status::window_bind));
     victim.destroy(c);
@@ -348,7 +353,8 @@ TEST_F(TrustAccess, T42_RegionThatAsksForMoreThanItMay) {
 }
 
 TEST_F(TrustAccess, T42_WriteIntoMemoryThatGoesAwayHalfWay) {
-  // Receive: the first packet of a WRITE; the region is deregistered; then the rest. Expect: not one byte more is placed.
+  // Receive: the first packet of a WRITE; the region is deregistered; then the rest. Expect: not one byte more is
+  // placed.
   Connection c = victim.connect();
   const Area doomed = victim.allocate(512);
   const auto message = c.next_write(doomed, 512, 3);

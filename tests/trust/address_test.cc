@@ -1,4 +1,4 @@
-// Packets for nobody, or from nobody we know (trust.md 9-13, 15): counted under their name, dropped without a word.
+// Packets for nobody, or from nobody we know (checklist 9-13, 15): counted under their name, dropped without a word.
 #include <map>
 
 #include "expect.h"
@@ -131,9 +131,9 @@ TEST_F(TrustAddress, T12_SourcePortIsThePeersToChoose) {
 TEST_F(TrustAddress, T13_DestinationIsNotOurs) {
   Connection ud = victim.connect({.service = Service::ud});
   (void)victim.post_receive(ud, area.sge());
-  for (const Address& destination : {kPeerAddress, Address{}, Address::v4(10, 0, 0, 255),
-                                     Address::v4(255, 255, 255, 255), Address::v4(224, 0, 0, 1),
-                                     Address::v4(127, 0, 0, 1), kPeerSixAddress}) {
+  for (const Address& destination :
+       {kPeerAddress, Address{}, Address::v4(10, 0, 0, 255), Address::v4(255, 255, 255, 255), Address::v4(224, 0, 0, 1),
+        Address::v4(127, 0, 0, 1), kPeerSixAddress}) {
     Crafted p = write(peer), d = datagram(ud);
     p.flow.destination = d.flow.destination = destination;
     EXPECT_TRUE(dropped(victim.receive(p), Refusal::not_our_address));
@@ -205,8 +205,8 @@ Connection in_state(Victim& victim, Service service, QpState state) {
 // Calls `test` for every state that a queue pair of the service can be in, each time with a card of its own.
 template <class Test>
 void in_every_state(Service service, Test&& test) {
-  for (const QpState state : {QpState::reset, QpState::init, QpState::rtr, QpState::rts, QpState::sqd, QpState::sqe,
-                              QpState::error}) {
+  for (const QpState state :
+       {QpState::reset, QpState::init, QpState::rtr, QpState::rts, QpState::sqd, QpState::sqe, QpState::error}) {
     if (service == Service::rc && state == QpState::sqe) continue;  // a reliable one goes to ERROR
     SCOPED_TRACE(testing::Message() << "service " << int(service) << " state " << int(state));
     Victim victim;
@@ -220,8 +220,8 @@ TEST(TrustStates, T15_RequestInEveryState) {
   for (const Service service : {Service::rc, Service::uc, Service::ud}) {
     in_every_state(service, [&](Victim& victim, Connection& c, QpState state) {
       const Area area = victim.allocate(256);
-      const bool hears = state == QpState::rtr || state == QpState::rts || state == QpState::sqd ||
-                         state == QpState::sqe;
+      const bool hears =
+          state == QpState::rtr || state == QpState::rts || state == QpState::sqd || state == QpState::sqe;
       if (hears && service == Service::ud) (void)victim.post_receive(c, area.sge());
       Crafted p = c.request(request_of(service)).carrying(64);
       if (service != Service::ud) p = std::move(p).at(area.address, area.key, 64);

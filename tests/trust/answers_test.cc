@@ -1,4 +1,4 @@
-// Answers that nobody should have given (trust.md 21-25, 29): acknowledgements, NAKs and READ responses that are late,
+// Answers that nobody should have given (checklist 21-25, 29): acknowledgements, NAKs and READ responses that are late,
 // out of place, reserved or forged. The requester drops what it can do without; work completes in order, once.
 #include <algorithm>
 
@@ -65,13 +65,13 @@ TEST_F(TrustAnswers, T22_AcknowledgementOfWhatWasNeverSent) {
 
 TEST_F(TrustAnswers, T22_EveryKindOfAnswerToNothing) {
   const Psn next = peer.qp->context().next_psn;
-  for (const Opcode opcode : {Opcode::rc_ack, Opcode::rc_atomic_ack, Opcode::rc_read_response_first,
-                              Opcode::rc_read_response_middle, Opcode::rc_read_response_last,
-                              Opcode::rc_read_response_only}) {
+  for (const Opcode opcode :
+       {Opcode::rc_ack, Opcode::rc_atomic_ack, Opcode::rc_read_response_first, Opcode::rc_read_response_middle,
+        Opcode::rc_read_response_last, Opcode::rc_read_response_only}) {
     for (const Syndrome s : {Syndrome::ack(), Syndrome::rnr(1), kSequenceNak, Syndrome::nak(NakCode::remote_access)}) {
       EXPECT_TRUE(dropped(victim.receive(peer.answer(opcode, next).saying(s).carrying(64)), Refusal::ack_ghost));
-      EXPECT_TRUE(dropped(victim.receive(peer.answer(opcode, next.minus(1)).saying(s).carrying(64)),
-                          Refusal::ack_duplicate));
+      EXPECT_TRUE(
+          dropped(victim.receive(peer.answer(opcode, next.minus(1)).saying(s).carrying(64)), Refusal::ack_duplicate));
     }
   }
   EXPECT_TRUE(works(victim, peer, area));
@@ -82,8 +82,8 @@ TEST_F(TrustAnswers, T22_AcknowledgedBefore) {
   EXPECT_TRUE(completed(victim.receive(peer.ack(second)), {1, 2}));  // one acknowledgement for both
   for (const Psn psn : {first, second}) {
     EXPECT_TRUE(dropped(victim.receive(peer.ack(psn)), Refusal::ack_duplicate));
-    EXPECT_TRUE(dropped(victim.receive(peer.ack(psn, Syndrome::nak(NakCode::invalid_request))),
-                        Refusal::ack_duplicate));
+    EXPECT_TRUE(
+        dropped(victim.receive(peer.ack(psn, Syndrome::nak(NakCode::invalid_request))), Refusal::ack_duplicate));
   }
   EXPECT_TRUE(works(victim, peer, area));
 }
@@ -147,10 +147,12 @@ TEST_F(TrustAnswers, T24_ReadResponseOfTheWrongStep) {
   // again in part starts anew there.
   const Psn asked = psn_of(post(WorkKind::read, 3 * 256));
   const auto wrong = [&](std::uint32_t i, Opcode opcode) {
-    EXPECT_TRUE(dropped(victim.receive(peer.answer(opcode, asked.plus(i)).carrying(256, 9)),
-                        Refusal::response_out_of_order)) << i << " " << wire::info(opcode).name;
+    EXPECT_TRUE(
+        dropped(victim.receive(peer.answer(opcode, asked.plus(i)).carrying(256, 9)), Refusal::response_out_of_order))
+        << i << " " << wire::info(opcode).name;
   };
-  for (const Opcode o : {Opcode::rc_read_response_middle, Opcode::rc_read_response_last, Opcode::rc_read_response_only}) {
+  for (const Opcode o :
+       {Opcode::rc_read_response_middle, Opcode::rc_read_response_last, Opcode::rc_read_response_only}) {
     wrong(0, o);
   }
   EXPECT_TRUE(completed(victim.receive(response(asked, 0, 3)), {}));
@@ -216,6 +218,20 @@ TEST_F(TrustAnswers, T25_ReservedSyndromes) {
     EXPECT_TRUE(completed(victim.receive(peer.ack(psn_of(sent, 2))), {byte}));
   }
   EXPECT_EQ(reserved, 256U - 64 - 4);
+}
+
+TEST_F(TrustAnswers, T25_AnswerThatSaysNak) {
+  // Receive: the answer to a READ or atomic whose AETH is no ACK: it contradicts itself. Expect: not placed.
+  const Psn asked = psn_of(post(WorkKind::read, 100, 1));
+  for (const Syndrome s :
+       {Syndrome::rnr(3), kSequenceNak, Syndrome::nak(NakCode::remote_access), Syndrome::decode(0xFF)}) {
+    EXPECT_TRUE(dropped(victim.receive(response(asked, 0, 1, 100).saying(s)), Refusal::bad_syndrome));
+  }
+  EXPECT_TRUE(completed(victim.receive(response(asked, 0, 1, 100)), {1}));
+  const Psn added = psn_of(post(WorkKind::fetch_add, 8, 2));
+  const Crafted answer = peer.answer(Opcode::rc_atomic_ack, added).original(5);
+  EXPECT_TRUE(dropped(victim.receive(Crafted(answer).saying(kSequenceNak)), Refusal::bad_syndrome));
+  EXPECT_TRUE(completed(victim.receive(answer), {2}));
 }
 
 TEST_F(TrustAnswers, T25_FloodOfSequenceNaks) {

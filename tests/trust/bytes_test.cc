@@ -1,4 +1,4 @@
-// Bytes that are no packet (trust.md 1-8 and 14): counted under their name, dropped without a word.
+// Bytes that are no packet (checklist 1-8 and 14): counted under their name, dropped without a word.
 #include "expect.h"
 #include "wire/frame.h"
 #include "wire/test_model.h"
@@ -97,7 +97,7 @@ TEST_F(TrustBytes, T04_ReservedBitsAreIgnored) {
   for (unsigned bit = 0; bit < 6; ++bit) with_bits(4, 1U << bit);  // beside FECN and BECN
   for (unsigned bit = 0; bit < 7; ++bit) with_bits(8, 1U << bit);  // beside the acknowledgement request
   with_bits(4, 0xFF);
-  with_bits(1, 0x40);                                              // migration request: Soft-RoCE never sets it
+  with_bits(1, 0x40);  // migration request: Soft-RoCE never sets it
 }
 
 TEST_F(TrustBytes, T04_ReservedByteOfADatagramIsIgnored) {
@@ -135,8 +135,8 @@ TEST_F(TrustBytes, T05_PadThatDisagreesWithTheLength) {
   Bytes frame = write_frame();
   frame[bth_at(false) + 1] |= std::byte{3 << 4};
   seal(frame);
-  EXPECT_TRUE(broken(victim.receive_frame(frame), peer, Refusal::message_length_mismatch,
-                     wire::NakCode::invalid_request));
+  EXPECT_TRUE(
+      broken(victim.receive_frame(frame), peer, Refusal::message_length_mismatch, wire::NakCode::invalid_request));
 }
 
 // May a router change this bit of a frame from the IP header on? (IBA annex A17; the IPv4 header has a checksum of its
@@ -206,7 +206,7 @@ TEST_F(TrustBytes, T07_IpAndUdpLengthsDisagree) {
     EXPECT_TRUE(dropped(lying(ip_length, udp), Refusal::bad_udp_length));
   }
   EXPECT_TRUE(dropped(lying(ip_length - 4, udp_length), Refusal::bad_udp_length));
-  EXPECT_TRUE(dropped(lying(27, 7), Refusal::bad_udp_length));                    // no room for UDP
+  EXPECT_TRUE(dropped(lying(27, 7), Refusal::bad_udp_length));  // no room for UDP
   EXPECT_TRUE(dropped(lying(ip_length + 1, udp_length + 1), Refusal::bad_ip_length));
   EXPECT_TRUE(dropped(lying(65535, udp_length), Refusal::bad_ip_length));
   for (std::size_t ip = 0; ip < 20; ++ip) EXPECT_TRUE(dropped(lying(ip, udp_length), Refusal::bad_ip_length));
@@ -309,10 +309,10 @@ TEST_F(TrustBytes, WhatIsNotForUsAtAll) {
     seal(frame);
     return victim.receive_frame(frame);
   };
-  EXPECT_TRUE(dropped(changed(12, 0x81), Refusal::bad_ethernet));         // 802.1Q
-  EXPECT_TRUE(dropped(changed(kIpAt, 0x46), Refusal::bad_ip_header));     // options
-  EXPECT_TRUE(dropped(changed(kIpAt, 0x65), Refusal::bad_ip_header));     // version 6 behind EtherType 0x0800
-  EXPECT_TRUE(dropped(changed(kIpAt + 9, 6), Refusal::not_udp));          // TCP
+  EXPECT_TRUE(dropped(changed(12, 0x81), Refusal::bad_ethernet));      // 802.1Q
+  EXPECT_TRUE(dropped(changed(kIpAt, 0x46), Refusal::bad_ip_header));  // options
+  EXPECT_TRUE(dropped(changed(kIpAt, 0x65), Refusal::bad_ip_header));  // version 6 behind EtherType 0x0800
+  EXPECT_TRUE(dropped(changed(kIpAt + 9, 6), Refusal::not_udp));       // TCP
   EXPECT_TRUE(dropped(changed(udp_at(false) + 3, 0xB8), Refusal::not_roce_port));
   EXPECT_TRUE(works(victim, peer, area));
 }

@@ -35,15 +35,11 @@ struct Crafted {
     return headers.atomic = {address, key, swap_add, compare}, std::move(*this);
   }
   Crafted original(std::uint64_t value) && { return headers.atomic_ack.original = value, std::move(*this); }
-  Crafted saying(wire::Syndrome syndrome) && {
-    return headers.aeth.syndrome = syndrome.encode(), std::move(*this);
-  }
+  Crafted saying(wire::Syndrome syndrome) && { return headers.aeth.syndrome = syndrome.encode(), std::move(*this); }
   Crafted immediate(std::uint32_t value) && { return headers.immediate.value = value, std::move(*this); }
   Crafted invalidating(wire::Key key) && { return headers.invalidate.key = key, std::move(*this); }
   Crafted qkey(wire::Qkey key) && { return headers.deth.qkey = key, std::move(*this); }
-  Crafted carrying(std::size_t bytes, unsigned seed = 1) && {
-    return payload = pattern(bytes, seed), std::move(*this);
-  }
+  Crafted carrying(std::size_t bytes, unsigned seed = 1) && { return payload = pattern(bytes, seed), std::move(*this); }
 };
 
 }  // namespace weft::trust

@@ -27,7 +27,8 @@ std::string text_of(const Effects& e) {
     if (wire::info(h.bth.opcode).aeth) out << " syndrome " << int{h.aeth.syndrome} << " msn " << h.aeth.msn.raw();
   }
   if (e.sent.size() > 12) out << "\n  ... " << e.sent.size() << " packets in all";
-  for (const auto& c : e.completions) {
+  if (e.completions.size() > 12) out << "\n  " << e.completions.size() << " completions, of which these first:";
+  for (const auto& c : std::span(e.completions).first(std::min<std::size_t>(e.completions.size(), 12))) {
     out << "\n  completed id " << c.id << " status " << static_cast<int>(c.status) << " bytes " << c.bytes << " reason "
         << text(c.reason).counter;
   }
@@ -60,8 +61,7 @@ AssertionResult dropped(const Effects& got, Refusal why, std::uint64_t times) {
   if (AssertionResult r = counted(got, why, times); !r) return r;
   Effects rest = got;
   rest.refusals.clear();
-  return nothing(rest) ? AssertionSuccess()
-                       : AssertionFailure() << "wanted a silent drop, got: " << text_of(got);
+  return nothing(rest) ? AssertionSuccess() : AssertionFailure() << "wanted a silent drop, got: " << text_of(got);
 }
 
 AssertionResult accepted(const Effects& got, const Connection& c) {
@@ -127,8 +127,8 @@ AssertionResult works(Victim& victim, Connection& c, const Area& area) {
   got = victim.post(c, {.id = 77, .kind = nic::WorkKind::write, .sges = {&sge, 1}, .remote_address = 0x1000});
   if (got.sent.size() != 1) return AssertionFailure() << "our WRITE was not sent: " << text_of(got);
   got = victim.receive(c.ack(got.sent[0].headers.bth.psn));
-  const bool done = got.completions.size() == 1 && got.completions[0].id == 77 &&
-                    got.completions[0].status == nic::Status::success;
+  const bool done =
+      got.completions.size() == 1 && got.completions[0].id == 77 && got.completions[0].status == nic::Status::success;
   return done ? accepted(got, c) : AssertionFailure() << "our WRITE did not complete: " << text_of(got);
 }
 

@@ -2,9 +2,9 @@
 // it; refusals_test.cc asks at the end whether every one has been.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "frames.h"
 #include "victim.h"

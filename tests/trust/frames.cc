@@ -33,14 +33,14 @@ void mask_mutable(Bytes& frame, bool v6) {
   if (v6) {
     frame[kIpAt] |= std::byte{0x0F};  // traffic class and flow label
     ones(kIpAt + 1, 3);
-    ones(kIpAt + 7, 1);               // hop limit
+    ones(kIpAt + 7, 1);  // hop limit
   } else {
-    ones(kIpAt + 1, 1);               // type of service
-    ones(kIpAt + 8, 1);               // time to live
-    ones(kIpAt + 10, 2);              // checksum
+    ones(kIpAt + 1, 1);   // type of service
+    ones(kIpAt + 8, 1);   // time to live
+    ones(kIpAt + 10, 2);  // checksum
   }
-  ones(udp_at(v6) + 6, 2);            // checksum
-  ones(bth_at(v6) + 4, 1);            // FECN, BECN
+  ones(udp_at(v6) + 6, 2);  // checksum
+  ones(bth_at(v6) + 4, 1);  // FECN, BECN
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Bad requests of our own program (trust.md 45, 46, and completion queues that overflow): what posting refuses, and what
-// only the card can find out.
+// Bad requests of our own program (checklist 45, 46, and completion queues that overflow): what posting refuses, and
+// what only the card can find out.
 #include <algorithm>
 
 #include "expect.h"
@@ -17,8 +17,8 @@ using wire::Key;
 using wire::NakCode;
 using wire::Service;
 
-constexpr WorkKind kKinds[] = {WorkKind::send,  WorkKind::send_immediate,  WorkKind::send_invalidate,
-                               WorkKind::write, WorkKind::write_immediate, WorkKind::read,
+constexpr WorkKind kKinds[] = {WorkKind::send,         WorkKind::send_immediate,  WorkKind::send_invalidate,
+                               WorkKind::write,        WorkKind::write_immediate, WorkKind::read,
                                WorkKind::compare_swap, WorkKind::fetch_add};
 
 struct TrustLocal : testing::Test {
@@ -113,6 +113,24 @@ TEST_F(TrustLocal, T45_MemoryGoneBeforeTheAnswerComes) {
                                                   : c.answer(Opcode::rc_atomic_ack, psn).original(7);
     EXPECT_TRUE(failed(victim.receive(answer), c, Refusal::key_stale, Status::local_protection));
     victim.destroy(c);
+  }
+}
+
+TEST_F(TrustLocal, T45_MemoryGoneBeforeRetransmission) {
+  // Found by the malformed stream: a queue pair that broke while going back left its timer running, which later broke
+  // it again, without any work to complete, and flushed four billion entries.
+  for (const std::uint8_t retries : {1, 7}) {
+    ConnectOptions o;
+    o.attributes.retry_count = retries;
+    Connection c = victim.connect(o);
+    const Area doomed = victim.allocate(512);
+    const Sge sge = doomed.sge(0, 512);
+    const Psn psn = victim.post(c, work(WorkKind::write, {&sge, 1})).sent.at(1).headers.bth.psn;
+    ASSERT_EQ(victim.device().deregister_region(doomed.key), Error::none);
+    const Effects got = victim.receive(c.ack(psn, wire::Syndrome::nak(NakCode::psn_sequence)));
+    EXPECT_TRUE(failed(got, c, Refusal::key_stale, Status::local_protection));
+    EXPECT_TRUE(silent(victim.wait(seconds(100))));
+    EXPECT_EQ(victim.next_deadline(), kNever);
   }
 }
 
@@ -295,7 +313,7 @@ struct TrustOverflow : TrustLocal {
                       got.events[1].number == c.qpn().raw();
     if (!told) return testing::AssertionFailure() << "not both events: " << text_of(got);
     return c.state() == QpState::error && small->overflowed() ? testing::AssertionSuccess()
-                                                               : testing::AssertionFailure() << "goes on";
+                                                              : testing::AssertionFailure() << "goes on";
   }
 };
 

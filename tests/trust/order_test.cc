@@ -1,4 +1,4 @@
-// Requests out of their order (trust.md 16-21, 26): what a responder answers, and that nothing is carried out twice.
+// Requests out of their order (checklist 16-21, 26): what a responder answers, and that nothing is carried out twice.
 #include <algorithm>
 
 #include "expect.h"
@@ -91,8 +91,8 @@ TEST_F(TrustOrder, T16_AheadIsLessThanHalfTheCircle) {
   }
   for (const std::uint32_t distance : {1U << 23, (1U << 23) + 1, 0xFF'FFFFU}) {
     Connection c = connect_at(expected);
-    EXPECT_TRUE(counted(victim.receive(c.request(Opcode::rc_send_only).psn(expected.plus(distance))),
-                        Refusal::psn_duplicate))
+    EXPECT_TRUE(
+        counted(victim.receive(c.request(Opcode::rc_send_only).psn(expected.plus(distance))), Refusal::psn_duplicate))
         << distance;
   }
 }
@@ -233,8 +233,8 @@ TEST_F(TrustOrder, T20_DuplicateOlderThanTheSavedResults) {
 }
 
 TEST_F(TrustOrder, T20_DuplicateReadOfMemoryThatIsGone) {
-  // Receive: a READ repeated after its region was deregistered, as a late copy in the network or a forger would. Expect:
-  // silence. Its answer was given once, so nobody may wait for it, and a NAK would end a sound connection.
+  // Receive: a READ repeated after its region was deregistered, as a late copy in the network or a forger would.
+  // Expect: silence. Its answer was given once, so nobody may wait for it, and a NAK would end a sound connection.
   const Area other = victim.allocate(512);
   const Crafted request = peer.next_request(Opcode::rc_read_request, 2).at(other.address, other.key, 512);
   EXPECT_TRUE(accepted(victim.receive(request), peer));
@@ -249,8 +249,8 @@ TEST_F(TrustOrder, T26_ReadRepeatedForTheRemainingPart) {
   const Psn first = whole.headers.bth.psn;
   (void)victim.receive(whole);
   for (std::uint32_t from = 0; from < 4; ++from) {
-    const Crafted part = Crafted(whole).psn(first.plus(from)).at(area.address + from * 256, area.key,
-                                                                3 * 256 + 10 - from * 256);
+    const Crafted part =
+        Crafted(whole).psn(first.plus(from)).at(area.address + from * 256, area.key, 3 * 256 + 10 - from * 256);
     std::vector<std::uint32_t> psns;
     for (std::uint32_t i = from; i < 4; ++i) psns.push_back(first.plus(i).raw());
     const Effects got = victim.receive(part);

@@ -1,5 +1,5 @@
-// How often and how long a requester tries (trust.md 27, 28): exactly as often as it was told, at exactly the times that
-// the specification names.
+// How often and how long a requester tries (checklist 27, 28): exactly as often as it was told, at exactly the times
+// that the specification names.
 #include "expect.h"
 
 namespace weft::trust {
@@ -43,8 +43,8 @@ TEST_F(TrustPatience, T27_ReceiverNotReadyRetriesAreCounted) {
 }
 
 TEST_F(TrustPatience, T27_StormIsNoFasterThanItsTimer) {
-  // slaclab #15: the shortest timer against a receiver that never posts. Expect: one packet each 10 us, not more, for ever,
-  // because 7 means for ever; and still an end when the program asks for it.
+  // slaclab #15: the shortest timer against a receiver that never posts. Expect: one packet each 10 us, not more, for
+  // ever, because 7 means for ever; and still an end when the program asks for it.
   Connection c = connect(7, 7);
   const Psn psn = send(c).sent.at(0).headers.bth.psn;
   constexpr int kRounds = 2000;

@@ -1,5 +1,5 @@
-// Messages of the wrong shape (trust.md 30-32, 34, 35, 37, 38): a reliable responder says why and breaks, an unreliable
-// one drops the message and says nothing.
+// Messages of the wrong shape (checklist 30-32, 34, 35, 37, 38): a reliable responder says why and breaks, an
+// unreliable one drops the message and says nothing.
 #include <cstdlib>
 
 #include "expect.h"
@@ -62,8 +62,7 @@ TEST_F(TrustShape, T30_EveryRequestAfterEveryOther) {
       } else {
         EXPECT_TRUE(broken(got, c, out_of_place(under), NakCode::invalid_request));
         ASSERT_EQ(got.completions.size(), 1U);  // the receive that was taken says why, any other comes back unused
-        EXPECT_EQ(got.completions[0].status,
-                  under == Under::send ? Status::remote_invalid_request : Status::flushed);
+        EXPECT_EQ(got.completions[0].status, under == Under::send ? Status::remote_invalid_request : Status::flushed);
       }
       victim.destroy(c);
     }
@@ -109,17 +108,24 @@ struct WrongLength {
 };
 
 TEST_F(TrustShape, T31_PacketOfTheWrongLength) {
-  // IBA 9.7.4.1.6: FIRST and MIDDLE carry the path MTU exactly (256 here), LAST one byte to the MTU, ONLY none to the MTU.
-  const std::vector<std::size_t> not_mtu{0, 1, 252, 255, 257, 260, 1024}, not_last{0, 257, 512, 4096}, not_only{257, 4096};
-  const WrongLength cases[] = {
-      {Opcode::rc_send_first, not_mtu},       {Opcode::rc_send_middle, not_mtu},
-      {Opcode::rc_send_last, not_last},       {Opcode::rc_send_last_imm, not_last},
-      {Opcode::rc_send_last_invalidate, not_last},
-      {Opcode::rc_send_only, not_only},       {Opcode::rc_send_only_imm, not_only},
-      {Opcode::rc_send_only_invalidate, not_only},
-      {Opcode::rc_write_first, not_mtu},      {Opcode::rc_write_middle, not_mtu},
-      {Opcode::rc_write_last, not_last},      {Opcode::rc_write_last_imm, not_last},
-      {Opcode::rc_write_only, not_only},      {Opcode::rc_write_only_imm, not_only}};
+  // IBA 9.7.4.1.6: FIRST and MIDDLE carry the path MTU exactly (256 here), LAST one byte to the MTU, ONLY none to the
+  // MTU.
+  const std::vector<std::size_t> not_mtu{0, 1, 252, 255, 257, 260, 1024}, not_last{0, 257, 512, 4096},
+      not_only{257, 4096};
+  const WrongLength cases[] = {{Opcode::rc_send_first, not_mtu},
+                               {Opcode::rc_send_middle, not_mtu},
+                               {Opcode::rc_send_last, not_last},
+                               {Opcode::rc_send_last_imm, not_last},
+                               {Opcode::rc_send_last_invalidate, not_last},
+                               {Opcode::rc_send_only, not_only},
+                               {Opcode::rc_send_only_imm, not_only},
+                               {Opcode::rc_send_only_invalidate, not_only},
+                               {Opcode::rc_write_first, not_mtu},
+                               {Opcode::rc_write_middle, not_mtu},
+                               {Opcode::rc_write_last, not_last},
+                               {Opcode::rc_write_last_imm, not_last},
+                               {Opcode::rc_write_only, not_only},
+                               {Opcode::rc_write_only_imm, not_only}};
   for (const auto& [opcode, lengths] : cases) {
     for (const std::size_t bytes : lengths) {
       const wire::OpcodeInfo& info = wire::info(opcode);
@@ -128,8 +134,8 @@ TEST_F(TrustShape, T31_PacketOfTheWrongLength) {
       (void)victim.post_receive(c, area.sge());
       const Opcode first = info.verb == Verb::send ? Opcode::rc_send_first : Opcode::rc_write_first;
       if (!info.starts()) (void)victim.receive(packet(c, first, true));
-      EXPECT_TRUE(broken(victim.receive(packet(c, opcode).carrying(bytes)), c, Refusal::bad_length,
-                         NakCode::invalid_request));
+      EXPECT_TRUE(
+          broken(victim.receive(packet(c, opcode).carrying(bytes)), c, Refusal::bad_length, NakCode::invalid_request));
       victim.destroy(c);
     }
   }
@@ -229,7 +235,8 @@ TEST_F(TrustShape, T34_LargestReadDoesNotStarveOthers) {
       *victim.device().register_region(victim.domain(), {bytes, length, 0x7000'0000'0000, nic::Rights::remote_read});
   Connection c = connect();
   victim.hold(true);
-  std::vector<Crafted> requests(1000, c.next_request(Opcode::rc_read_request, length / c.mtu).at(0x7000'0000'0000, key, length));
+  std::vector<Crafted> requests(
+      1000, c.next_request(Opcode::rc_read_request, length / c.mtu).at(0x7000'0000'0000, key, length));
   EXPECT_TRUE(victim.receive_all(requests).sent.empty());
   const nic::Sge sge = area.sge(0, 64);
   (void)victim.post(bystander, {.id = 1, .kind = nic::WorkKind::write, .sges = {&sge, 1}});
@@ -309,10 +316,12 @@ TEST_F(TrustShape, T37_NoReceivePostedForAnInvalidation) {
   // The key must still be good when the sender is told to wait: it will ask again.
   Connection c = connect();
   const wire::Key window = *victim.device().create_window(victim.domain(), 2);
-  const host::WorkRequest bind{.id = 1, .kind = nic::WorkKind::bind_window,
+  const host::WorkRequest bind{.id = 1,
+                               .kind = nic::WorkKind::bind_window,
                                .binding = {window, area.key, area.address, 256, nic::Rights::remote_write, window}};
   ASSERT_EQ(victim.post(c, bind).completions.at(0).status, Status::success);
-  EXPECT_TRUE(counted(victim.receive(c.request(Opcode::rc_send_only_invalidate).invalidating(window)), Refusal::no_receive));
+  EXPECT_TRUE(
+      counted(victim.receive(c.request(Opcode::rc_send_only_invalidate).invalidating(window)), Refusal::no_receive));
   const Crafted write = c.next_request(Opcode::rc_write_only).at(area.address, window, 16).carrying(16);
   EXPECT_TRUE(accepted(victim.receive(write), c));
 }

@@ -71,8 +71,8 @@ std::vector<Crafted> Connection::next_message(const nic::MessageOpcodes& opcodes
 
 std::vector<Crafted> Connection::next_write(const Area& area, std::uint32_t bytes, unsigned seed) {
   const bool rc = service == wire::Service::rc;
-  auto packets = next_message(rc ? nic::rc_opcodes(nic::WorkKind::write) : nic::uc_opcodes(nic::WorkKind::write), bytes,
-                              seed);
+  auto packets =
+      next_message(rc ? nic::rc_opcodes(nic::WorkKind::write) : nic::uc_opcodes(nic::WorkKind::write), bytes, seed);
   packets[0].headers.reth = {area.address, area.key, bytes};
   return packets;
 }
@@ -100,9 +100,15 @@ host::DeviceConfig Victim::config() {
 }
 
 Victim::Victim(std::uint64_t seed)
-    : numbers_(seed), device_(config(), numbers_), world_(device_), card_(device_.card(), world_),
-      domain_(*device_.create_domain()), other_domain_(*device_.create_domain()), cq_(*device_.create_cq(1024)),
-      memory_(kMemoryBytes, std::byte{0xA5}), guarded_(kMemoryBytes, true),
+    : numbers_(seed),
+      device_(config(), numbers_),
+      world_(device_),
+      card_(device_.card(), world_),
+      domain_(*device_.create_domain()),
+      other_domain_(*device_.create_domain()),
+      cq_(*device_.create_cq(1024)),
+      memory_(kMemoryBytes, std::byte{0xA5}),
+      guarded_(kMemoryBytes, true),
       contexts_before_(device_.card().contexts.size()) {
   memory_before_ = memory_;
   (void)collect();
@@ -260,7 +266,7 @@ Effects Victim::collect() {
   while (cq_->poll({&done, 1}) == 1) out.completions.push_back(done);
   collect_refusals(out);
   collect_contexts(out);
-  if (watch_memory_) collect_memory(out);
+  collect_memory(out);
   return out;
 }
 
@@ -277,6 +283,8 @@ void Victim::collect_contexts(Effects& out) {
   for (std::uint32_t slot = 0; slot < contexts.size(); ++slot) {
     ContextBytes bytes;
     std::memcpy(bytes.data(), &contexts[slot], bytes.size());
+    // Where the timer heap keeps it is the heap's business: others' timers move it.
+    std::fill_n(bytes.begin() + offsetof(nic::Context, timer_place), sizeof(nic::Context::timer_place), std::byte{0});
     if (bytes == contexts_before_[slot]) continue;
     contexts_before_[slot] = bytes;
     out.touched.push_back(contexts[slot].qpn);
@@ -284,15 +292,24 @@ void Victim::collect_contexts(Effects& out) {
 }
 
 void Victim::collect_memory(Effects& out) {
-  if (std::memcmp(memory_.data(), memory_before_.data(), memory_.size()) == 0) return;
-  for (std::size_t i = 0; i < memory_.size(); ++i) {
-    if (memory_[i] == memory_before_[i]) continue;
-    if (guarded_[i]) out.guards_broken = true;
-    const bool adjoins = !out.written.empty() && out.written.back().offset + out.written.back().bytes == i;
-    if (!adjoins) out.written.push_back({i, 0});
-    ++out.written.back().bytes;
+  constexpr std::size_t kChunk = 1024;  // most of it is as it was
+  const std::size_t end = std::min((allocated_ / kChunk + 4) * kChunk, memory_.size());
+  for (std::size_t chunk = 0; chunk < end; chunk += kChunk) {
+    const auto now = std::span(memory_).subspan(chunk, kChunk);
+    const auto before = std::span(memory_before_).subspan(chunk, kChunk);
+    if (std::memcmp(now.data(), before.data(), kChunk) == 0) continue;
+    for (std::size_t i = 0; i < kChunk; ++i) {
+      if (now[i] != before[i]) note_written(chunk + i, out);
+    }
+    std::copy(now.begin(), now.end(), before.begin());
   }
-  memory_before_ = memory_;
+}
+
+void Victim::note_written(std::size_t at, Effects& out) const {
+  if (guarded_[at]) out.guards_broken = true;
+  const bool adjoins = !out.written.empty() && out.written.back().offset + out.written.back().bytes == at;
+  if (!adjoins) out.written.push_back({at, 0});
+  ++out.written.back().bytes;
 }
 
 }  // namespace weft::trust

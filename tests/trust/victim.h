@@ -63,7 +63,7 @@ class RecordingWorld {
 struct Area {
   std::uint64_t address = 0;  // as work and peers call it
   std::span<std::byte> bytes{};
-  std::size_t offset = 0;     // in the host's memory, as Effects::written calls it
+  std::size_t offset = 0;  // in the host's memory, as Effects::written calls it
   wire::Key key{};
   [[nodiscard]] nic::Sge sge(std::uint64_t from = 0) const {
     return {address + from, static_cast<std::uint32_t>(bytes.size() - from), key};
@@ -79,12 +79,12 @@ struct Written {
 // All that one input has caused.
 struct Effects {
   std::vector<Crafted> sent;
-  std::vector<nic::Completion> completions;              // that a program can see
+  std::vector<nic::Completion> completions;  // that a program can see
   std::vector<nic::Event> events;
   std::vector<std::pair<Refusal, std::uint64_t>> refusals;
-  std::vector<wire::Qpn> touched;                        // queue pairs whose context is not what it was
-  std::vector<Written> written;                          // bytes of host memory that are not what they were
-  bool guards_broken = false;                            // some of them nobody has registered
+  std::vector<wire::Qpn> touched;  // queue pairs whose context is not what it was
+  std::vector<Written> written;    // bytes of host memory that are not what they were
+  bool guards_broken = false;      // some of them nobody has registered
 };
 
 // A connection with a peer that the test plays.
@@ -93,7 +93,7 @@ struct Connection {
   wire::Service service{};
   wire::Address ours{}, peer{};
   wire::Qpn peer_qpn{};
-  wire::Psn next{};              // of the peer's next request
+  wire::Psn next{};  // of the peer's next request
   wire::Qkey qkey{};
   std::uint32_t mtu = 0;
 
@@ -127,8 +127,8 @@ struct ConnectOptions {
                                 .ack_timeout = 10,
                                 .max_reads = 4,
                                 .max_peer_reads = 4};
-  host::QpLimits limits{.send_entries = 32, .receive_entries = 32, .send_sges = 4, .receive_sges = 4,
-                        .inline_bytes = 64};
+  host::QpLimits limits{
+      .send_entries = 32, .receive_entries = 32, .send_sges = 4, .receive_sges = 4, .inline_bytes = 64};
   host::Domain domain = 0;
   host::SharedReceiveQueue* srq = nullptr;
   host::CompletionQueue* cq = nullptr;  // nullptr: the victim's; what is in another the test takes itself
@@ -156,18 +156,17 @@ class Victim {
 
   // -- inputs, and all that each of them causes --
   Effects receive(const Crafted& packet);
-  Effects receive_all(std::span<const Crafted> packets);        // before the card has a chance to answer the first
-  Effects receive_frame(std::span<const std::byte> frame);      // bytes from the wire
+  Effects receive_all(std::span<const Crafted> packets);    // before the card has a chance to answer the first
+  Effects receive_frame(std::span<const std::byte> frame);  // bytes from the wire
   Effects receive_datagram(std::span<const std::byte> udp_payload, const wire::Flow& flow);
   Effects post(Connection& c, const host::WorkRequest& request);
   Effects post_receive(Connection& c, const nic::Sge& sge, std::uint64_t id = 100);
   Effects modify(Connection& c, const host::QpAttributes& attributes, std::uint32_t mask);
   void destroy(const Connection& c);
   Effects wait(Time duration);
-  Effects settle();                                             // after calls to the device itself
-  Effects take_turns(std::uint32_t turns);                      // with hold(): so many turns of the scheduler
-  void hold(bool held) { held_ = held; }                        // the card sends nothing of itself
-  void watch_memory(bool on) { watch_memory_ = on; }
+  Effects settle();                         // after calls to the device itself
+  Effects take_turns(std::uint32_t turns);  // with hold(): so many turns of the scheduler
+  void hold(bool held) { held_ = held; }    // the card sends nothing of itself
 
   // How long until the card wants to be called.
   [[nodiscard]] Time next_deadline() const { return card_.next_deadline(); }
@@ -180,6 +179,7 @@ class Victim {
   [[nodiscard]] Effects collect();
   void collect_contexts(Effects& out);
   void collect_memory(Effects& out);
+  void note_written(std::size_t at, Effects& out) const;
   void collect_refusals(Effects& out);
 
   static constexpr std::size_t kMemoryBytes = 128 * 1024, kGuardBytes = 64;
@@ -194,7 +194,7 @@ class Victim {
   std::vector<bool> guarded_;
   std::size_t allocated_ = 0;
   std::uint32_t next_peer_ = 0;
-  bool held_ = false, watch_memory_ = true;
+  bool held_ = false;
   using ContextBytes = std::array<std::byte, sizeof(nic::Context)>;
   std::vector<ContextBytes> contexts_before_;
   std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count_)> refusals_before_{};

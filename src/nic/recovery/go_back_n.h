@@ -2,6 +2,7 @@
 // outstanding requests: the oldest unfinished work entry and its first PSN locate every packet since.
 #pragma once
 
+#include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/core.h"
 #include "wire/syndrome.h"
@@ -83,7 +84,7 @@ class GoBackN {
   static constexpr std::uint8_t kForever = 7;  // of the RNR retry count only
 
   void retry(Context& c) {
-    if (c.retries_left == 0) {
+    if (c.retries_left == 0 && !canary(Canary::retries_without_end)) {
       core_.count(Counter::retry_exceeded_err);
       endings_.fail_work(c, Status::retry_exceeded, Refusal::retry_exceeded);
       return;

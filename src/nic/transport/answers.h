@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/recovery/go_back_n.h"
 #include "nic/transport/sender.h"
@@ -22,6 +23,9 @@ class Answers {
     if (psn.since(c.unacked_psn) >= c.sent_psn.since(c.unacked_psn)) {  // of nothing that is under way
       return core_.refuse(psn.ahead_of(c.unacked_psn) < 0 ? Refusal::ack_duplicate : Refusal::ack_ghost);
     }
+    if (info.verb != wire::Verb::ack && info.aeth && !says_ack(p.headers.aeth)) {  // it contradicts itself
+      return core_.refuse(Refusal::bad_syndrome);
+    }
     switch (info.verb) {
       case wire::Verb::ack: on_ack(c, psn, p.headers.aeth); break;
       case wire::Verb::read_response: on_read_response(c, p, info); break;
@@ -33,6 +37,10 @@ class Answers {
   }
 
  private:
+  static bool says_ack(const wire::Aeth& aeth) {
+    return wire::Syndrome::decode(aeth.syndrome).kind == wire::Syndrome::Kind::ack;
+  }
+
   void on_ack(Context& c, wire::Psn psn, const wire::Aeth& aeth) {
     core_.count(Counter::acks_rcvd);
     const wire::Syndrome s = wire::Syndrome::decode(aeth.syndrome);
@@ -41,7 +49,7 @@ class Answers {
         if (!acknowledge(c, psn.plus(1))) implied_nak(c);
         return;
       case wire::Syndrome::Kind::rnr:
-        acknowledge(c, psn);
+        if (!acknowledge(c, psn)) return implied_nak(c);
         if (c.state != QpState::error) recovery_.on_receiver_not_ready(c, s.value);
         return;
       case wire::Syndrome::Kind::nak: return on_nak(c, psn, s.nak_code());
@@ -51,8 +59,10 @@ class Answers {
 
   void on_nak(Context& c, wire::Psn psn, wire::NakCode code) {
     if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);  // no reliable connection's
-    acknowledge(c, psn);
+    const bool complete = acknowledge(c, psn);
     if (c.state == QpState::error) return;
+    // The answer to a READ or atomic before it was lost, so the refused work is not the oldest.
+    if (!complete && code != wire::NakCode::psn_sequence) return implied_nak(c);
     switch (code) {
       case wire::NakCode::psn_sequence:
         core_.count(Counter::rcvd_seq_err);
@@ -161,7 +171,7 @@ class Answers {
 
   // Once per gap: the responses still in flight behind it would each ask again.
   void implied_nak(Context& c) {
-    if (c.reread) return;
+    if (c.reread || canary(Canary::skipped_read_forgotten)) return;
     core_.count(Counter::implied_nak_seq_err);
     recovery_.on_gap(c);
     c.reread = true;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/transport/sender.h"
 #include "wire/syndrome.h"
@@ -59,7 +60,7 @@ class Replies {
   void respond(Context& c, SavedResponse& s, wire::Psn from) {
     if (!s.pending) ++c.saved_pending;
     s.pending = true;
-    s.next = s.restart = from;
+    s.next = s.restart = canary(Canary::answer_from_the_start) ? s.first : from;
     core_.schedule(c);
   }
 

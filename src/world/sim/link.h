@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/canary.h"
 #include "base/time.h"
 #include "world/sim/fault_plan.h"
 #include "world/sim/faults.h"
@@ -50,7 +51,7 @@ class Link {
 
   // Puts a packet behind all others; it may leave from `earliest` on. Answers when its last bit arrives.
   Time carry(Time earliest, std::uint32_t bytes) {
-    free_at_ = std::max(earliest, free_at_) + duration(bytes);
+    free_at_ = (canary(Canary::link_never_busy) ? earliest : std::max(earliest, free_at_)) + duration(bytes);
     ++counters_.packets;
     counters_.bytes += bytes;
     last_arrival_ = std::max(free_at_ + delay_, last_arrival_ + 1);

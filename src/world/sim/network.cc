@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/canary.h"
 #include "world/sim/corruption.h"
 
 namespace weft::sim {
@@ -73,7 +74,7 @@ void Network::transmit_with_faults(LinkIndex index, ParcelId id, Time earliest) 
     trace_.dropped(now(), index, verdict.reason, parcels_[id]);
     parcels_.release(id);
   } else {
-    if (verdict.corrupt) corrupt(parcels_[id], faults.random());
+    if (verdict.corrupt && !canary(Canary::corruption_unseen)) corrupt(parcels_[id], faults.random());
     if (verdict.hold) {
       push(arrival + faults.plan().hold, Kind::let_go, index, holds_);
       faults.hold(id, holds_++);

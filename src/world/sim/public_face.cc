@@ -51,7 +51,7 @@ namespace {
 // A task of the program, and the doorbells that it rang before it ended.
 template <class Heard>
 Task<> and_then(Task<> task, Heard heard) {
-  co_await std::move(task);
+  co_await std::move(task);  // NOLINT(bugprone-use-after-move): clang-tidy sees the coroutine's own copy being moved
   heard();
 }
 
@@ -59,7 +59,7 @@ bool is_probability(double p) { return p >= 0 && p <= 1; }  // not so: NaN
 
 }  // namespace
 
-// ---- building --------------------------------------------------------------------------------------------------------
+// ---- building -------------------------------------------------------------------------------------------------------
 
 Simulation::Simulation(const SimulationOptions& options) {
   if (!is_probability(options.loss)) detail::misuse("a simulation's loss is a probability, 0 ... 1");
@@ -92,7 +92,7 @@ void Simulation::connect() {
   for (sim::HostIndex i = 0; i < world_->devices.size(); ++i) world_->set_faults(i, world_->plan);
 }
 
-// ---- faults ----------------------------------------------------------------------------------------------------------
+// ---- faults ---------------------------------------------------------------------------------------------------------
 
 tl::expected<void, std::string> Simulation::set_faults(std::string_view plan) {
   sim::FaultPlan::Parsed parsed = sim::FaultPlan::parse(plan);
@@ -111,7 +111,7 @@ tl::expected<void, std::string> Simulation::set_faults(const Device& from, std::
   return {};
 }
 
-// ---- running ---------------------------------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------------------------------------
 
 bool Simulation::run(Duration until) {
   world_->must_be_connected();
@@ -132,7 +132,7 @@ bool Simulation::step(Duration until) {
   return world_->world.run_until_idle(until.in_picoseconds(), 1) != sim::Stop::time_limit;
 }
 
-// ---- coroutines ------------------------------------------------------------------------------------------------------
+// ---- coroutines -----------------------------------------------------------------------------------------------------
 
 void Simulation::spawn(Task<> task) {
   world_->world.tasks().spawn(and_then(std::move(task), [world = world_.get()] { world->hear_doorbells(); }));
@@ -175,7 +175,7 @@ Task<> Simulation::all(std::vector<Task<>> tasks) {
   co_await sim::all(world_->world.tasks(), std::move(tasks));
 }
 
-// ---- what happened ---------------------------------------------------------------------------------------------------
+// ---- what happened --------------------------------------------------------------------------------------------------
 
 Duration Simulation::now() const { return Duration::picoseconds(world_->world.now()); }
 bool Simulation::at_rest() const { return world_->world.at_rest(); }

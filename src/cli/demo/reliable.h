@@ -1,0 +1,33 @@
+// Every verb of reliable connections, in both directions, checked byte for byte.
+#pragma once
+
+#include "cli/demo/pattern.h"
+#include "cli/demo/station.h"
+
+namespace weft::cli {
+
+// Two ends and all that happens between them: one coroutine for both.
+class ReliablePair {
+ public:
+  ReliablePair(Stage stage, Station& a, Station& b, std::uint64_t number);
+  [[nodiscard]] Task<> run();
+
+ private:
+  // One message of each verb from one end to the other; false: the connection is broken.
+  [[nodiscard]] Task<bool> round(End& from, End& to);
+  [[nodiscard]] Task<bool> send(Row row, End& from, End& to, WorkRequest work);
+  [[nodiscard]] Task<bool> write(Row row, End& from, End& to, WorkRequest work);
+  [[nodiscard]] Task<bool> read(End& from, End& to);
+  [[nodiscard]] Task<bool> compare_swap(End& from, End& to);
+  [[nodiscard]] Task<bool> fetch_add(End& from, End& to);
+  // A door in `to` that `from` writes through, and that is closed again.
+  [[nodiscard]] Task<bool> window_one(End& from, End& to);
+  [[nodiscard]] Task<bool> window_two(End& from, End& to);
+
+  Stage stage_;
+  Draw draw_;
+  End a_, b_;
+  Window a_one_, a_two_, b_one_, b_two_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,35 @@
+"""Runs the suite with a deliberate bug in the product. Usage: catch.py SUITE PLACE NAME
+
+The bug `none` must pass every test. Any other must make one fail; a crash is not a test that noticed.
+"""
+
+import re
+import subprocess
+import sys
+
+QUICK = "-Long/*:*AnyTwo*"  # of the reliability tests only those that take no time
+
+
+def main(suite, place, name):
+    command = [suite, f"--canary={place}", f"--gtest_filter={QUICK}", "--gtest_fail_fast", "--gtest_brief=1"]
+    run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    failed = re.findall(r"^\[  FAILED  \] (\S+)", run.stdout, re.MULTILINE)
+    if name == "none":
+        if run.returncode == 0:
+            return 0
+        print(run.stdout[-4000:], run.stderr[-4000:])
+        print("the suite fails without any canary")
+        return 1
+    if run.returncode == 1 and failed:
+        print(f"{name}: caught by {failed[0]}")
+        return 0
+    print(run.stdout[-2000:], run.stderr[-2000:])
+    if run.returncode == 0:
+        print(f"{name} sings and no test hears it: the suite has a hole")
+    else:
+        print(f"{name}: the suite ended with {run.returncode} and no failed test")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,69 @@
+// Every refusal that has a name has a test that provokes it, and every number of the checklist a test named for it.
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+#include "expect.h"
+#include "wire/cm.h"
+
+namespace weft::trust {
+namespace {
+
+TEST(TrustManagement, DatagramsThatAreNoConnectionManagerMessage) {
+  std::array<std::byte, wire::kMadBytes> mad;
+  wire::encode_cm({.transaction = 1, .body = wire::CmRtu{}}, mad);
+  wire::CmMessage out;
+  ASSERT_EQ(wire::parse_cm(mad, out), Refusal::none);
+  const auto refuses = [&](std::span<const std::byte> bytes, Refusal why) {
+    EXPECT_EQ(wire::parse_cm(bytes, out), why);
+    note_provoked(why);
+  };
+  for (std::size_t bytes = 0; bytes < mad.size(); ++bytes) refuses(std::span(mad).first(bytes), Refusal::mad_bad_size);
+  for (const std::size_t at : {0, 1, 2, 3}) {  // base version, class, class version, method
+    auto wrong = mad;
+    wrong[at] ^= std::byte{0x40};
+    refuses(wrong, Refusal::mad_not_cm);
+  }
+  auto unknown = mad;
+  unknown[16] = std::byte{0x7F};
+  refuses(unknown, Refusal::mad_unknown_attribute);
+}
+
+TEST(TrustChecklist, EveryNumberHasItsTest) {
+  std::set<std::string> provoked;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *all.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const std::string name = suite.GetTestInfo(t)->name();
+      provoked.insert(name.substr(0, name.find('_')));
+    }
+  }
+  std::ifstream file("tests/trust/checklist.md");  // tests run in the project's folder
+  ASSERT_TRUE(file.is_open());
+  unsigned numbers = 0;
+  for (std::string line; std::getline(file, line);) {
+    unsigned number = 0;
+    if (std::sscanf(line.c_str(), "| %u |", &number) != 1) continue;
+    ++numbers;
+    const std::string name = (number < 10 ? "T0" : "T") + std::to_string(number);
+    EXPECT_TRUE(provoked.contains(name)) << "no test is named for " << line;
+  }
+  EXPECT_GE(numbers, 43U);
+}
+
+// After all tests, if all of them ran.
+class EveryRefusal final : public testing::Environment {
+ public:
+  void TearDown() override {
+    const testing::UnitTest& suite = *testing::UnitTest::GetInstance();
+    if (suite.test_to_run_count() != suite.total_test_count() || suite.Failed()) return;
+    for (std::size_t i = 1; i < kRefusals.size(); ++i) {
+      EXPECT_TRUE(was_provoked(static_cast<Refusal>(i))) << "no test provokes " << kRefusals[i].counter;
+    }
+  }
+};
+const testing::Environment* const kEveryRefusal = testing::AddGlobalTestEnvironment(new EveryRefusal);
+
+}  // namespace
+}  // namespace weft::trust
