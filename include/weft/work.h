@@ -101,8 +101,8 @@ struct WorkRequest {
   std::uint64_t add = 0;                // fetch_add
   WindowBinding bind{};                 // bind_window
   Destination to{};                     // UD
-  // Bytes that are copied now, instead of `local`; any memory, registered or not. At most QueuePairLimits::inline_bytes,
-  // in at most 32 pieces.
+  // Bytes that are copied now, instead of `local`; any memory, registered or not. At most the queue pair's
+  // inline_bytes, in at most 32 pieces.
   OneOrMore<Bytes> inline_data{};
 };
 

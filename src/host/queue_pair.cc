@@ -107,10 +107,9 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
   const auto exceeds = [mask](std::uint32_t bit, std::uint8_t value, std::uint8_t most) {
     return (mask & bit) != 0 && value > most;
   };
-  const bool counts_fit = !exceeds(QpMask::retry_count, a.retry_count, 7) &&
-                          !exceeds(QpMask::rnr_retry, a.rnr_retry, 7) &&
-                          !exceeds(QpMask::ack_timeout, a.ack_timeout, 31) &&
-                          !exceeds(QpMask::min_rnr_timer, a.min_rnr_timer, 31);
+  const bool counts_fit =
+      !exceeds(QpMask::retry_count, a.retry_count, 7) && !exceeds(QpMask::rnr_retry, a.rnr_retry, 7) &&
+      !exceeds(QpMask::ack_timeout, a.ack_timeout, 31) && !exceeds(QpMask::min_rnr_timer, a.min_rnr_timer, 31);
   return counts_fit ? Error::none : Error::invalid_argument;
 }
 
