@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -109,6 +110,7 @@ class Device {
   DeviceConfig config_;
   RandomSource& random_;
   nic::CardState card_;
+  std::pmr::unsynchronized_pool_resource rings_;
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
   std::vector<wire::Qpn> last_qpns_;  // of each slot's last owner

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
 
 #include "base/canary.h"
 #include "host/device.h"
@@ -35,8 +34,8 @@ QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uin
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
-  sq_ = std::make_unique<std::byte[]>(send_stride * options_.limits.send_entries + 64);
-  if (options_.srq == nullptr) rq_ = std::make_unique<std::byte[]>(receive_stride * options_.limits.receive_entries);
+  sq_ = RingMemory(device.rings_, send_stride * options_.limits.send_entries);
+  if (options_.srq == nullptr) rq_ = RingMemory(device.rings_, receive_stride * options_.limits.receive_entries);
   context_.sq_stride = static_cast<std::uint16_t>(send_stride);
   context_.rq_stride = static_cast<std::uint16_t>(receive_stride);
   context_.qpn = qpn;
@@ -70,14 +69,12 @@ void QueuePair::reset() {
   c.shared_rq = options_.srq != nullptr ? options_.srq->number() : nic::kNone;
   c.signal_all = options_.signal_all;
   c.window = options_.service == wire::Service::rc ? device_.card_.config.window_packets : 1U << 24;
-  void* aligned = sq_.get();
-  std::size_t room = std::size_t{send_stride} * options_.limits.send_entries + 64;
-  c.sq = static_cast<std::byte*>(std::align(64, room - 64, aligned, room));  // one-element work is one cache line
+  c.sq = sq_.data();
   c.sq_stride = send_stride;
   c.max_send_sges = static_cast<std::uint8_t>(options_.limits.send_sges);
   c.max_inline = static_cast<std::uint16_t>(options_.limits.inline_bytes);
   c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries));
-  c.rq = rq_.get();
+  c.rq = rq_.data();
   c.rq_stride = receive_stride;
   c.rq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.receive_entries));
 }

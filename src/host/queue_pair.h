@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "host/poster.h"
 #include "host/qp_transitions.h"
 #include "host/queues.h"
+#include "host/ring_memory.h"
 #include "host/work_request.h"
 #include "nic/card_state.h"
 
@@ -86,7 +86,7 @@ class QueuePair {
   wire::Qpn qpn_;
   std::uint32_t domain_;
   QpOptions options_;
-  std::unique_ptr<std::byte[]> sq_, rq_;
+  RingMemory sq_, rq_;
   std::vector<nic::SavedResponse> saved_;
 };
 

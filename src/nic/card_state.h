@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 
 #include "base/zeroed_table.h"
 #include "nic/context.h"
@@ -55,6 +56,7 @@ class ContextTable {
     return c.qpn == qpn && qpn.raw() != 0 ? &c : nullptr;
   }
   Context& make(std::uint32_t slot) { return slots_.make(slot); }
+  [[nodiscard]] std::span<std::byte> bytes() { return slots_.bytes(); }
   void erase(std::uint32_t slot) { slots_.erase(slot); }
 
  private:

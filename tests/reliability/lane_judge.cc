@@ -62,7 +62,7 @@ LaneJudge::LaneJudge(const Case& what)
       refused_(first_refused(lane_)) {
   const sim::FaultCounters& f = what.outcome.faults;
   in_order_ = f.duplicated + f.held + f.delayed == 0;
-  undisturbed_ = in_order_ && f.dropped() + f.corrupted + what.outcome.out_of_buffer == 0;
+  undisturbed_ = in_order_ && f.dropped() + f.corrupted + what.outcome.counters.get(nic::Counter::out_of_buffer) == 0;
   for (const Completion& c : what.outcome.logs[sender_]) {
     if (!is_receive(c) && c.qpn == sender_end_.qpn) sent_.push_back(c);
   }

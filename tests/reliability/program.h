@@ -94,7 +94,7 @@ struct Outcome {
   std::vector<std::vector<nic::Completion>> logs{};  // by host, in the order in which they became visible
   std::vector<std::array<EndState, 2>> ends{};       // by channel
   std::uint64_t packets = 0;                         // sent by all hosts together
-  std::uint64_t out_of_buffer = 0;                   // messages that met no receive
+  nic::Counters counters{};                          // of all hosts together
   sim::FaultCounters faults{};
   std::uint64_t digest = 0;
 };

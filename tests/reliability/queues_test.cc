@@ -179,6 +179,17 @@ TEST(CompletionQueue, SignalsEverythingWhenTheQueuePairSaysSo) {
   EXPECT_THAT(ids(drain(a.node())), ElementsAre(1));
 }
 
+TEST(Receive, ThatIsMissingIsCounted) {
+  for (const wire::Service service : {wire::Service::rc, wire::Service::uc, wire::Service::ud}) {
+    Bed bed;
+    auto [a, b] = bed.connect({.service = service, .rnr_retry = 0});
+    a.post({.id = 1, .kind = WorkKind::send, .local = {{0, 64}}});
+    ASSERT_TRUE(bed.run());
+    EXPECT_EQ(b.node().counted(nic::Counter::out_of_buffer), 1U);
+    EXPECT_EQ(b.node().counted(Refusal::no_receive), 1U);
+  }
+}
+
 // Two connections whose receivers share a queue.
 class SharedReceives : public testing::Test {
  protected:

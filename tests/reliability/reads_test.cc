@@ -70,6 +70,16 @@ TEST(Read, NoMoreAreUnderWayThanThePeerCanHold) {
   }
 }
 
+TEST(Read, AsManyAreUnderWayAsThePeerCanHold) {
+  Bed bed;
+  auto [a, b] = bed.connect({.max_reads = 2, .max_peer_reads = 2});
+  for (std::uint64_t id = 1; id <= 6; ++id) a.post(read_step(id, 64));
+  ASSERT_TRUE(bed.run());
+  const auto log = drain(a.node());
+  ASSERT_EQ(log.size(), 6U);
+  EXPECT_LT(log[5].when, 3 * log[0].when + nanoseconds(100)) << "two in each of three round trips";
+}
+
 TEST(Read, AtomicsCountAsReads) {
   Bed bed;
   auto [a, b] = bed.connect({.max_reads = 2, .max_peer_reads = 2});

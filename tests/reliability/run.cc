@@ -182,7 +182,10 @@ struct Runner {
       const Node& node = bed.node(h);
       out.arenas.emplace_back(node.arena.bytes.begin(), node.arena.bytes.end());
       out.logs.push_back(std::move(logs[h]->completions));
-      out.out_of_buffer += node.counted(nic::Counter::out_of_buffer);
+      for (std::size_t i = 0; i < nic::kCounterNames.size(); ++i) {
+        const auto counter = static_cast<nic::Counter>(i);
+        out.counters.add(counter, node.counted(counter));
+      }
     }
     for (std::size_t i = 0; i < connections.size(); ++i) out.ends.push_back({end_state(i, 0), end_state(i, 1)});
     out.packets = bed.world().counters().sent;

@@ -135,6 +135,20 @@ TEST(ReceiverNotReady, RetryCountIsExact) {
   }
 }
 
+TEST(ReceiverNotReady, RetriesAreGivenBackByProgress) {
+  const Time round_trip = undisturbed(kSend);
+  Bed bed;
+  auto [a, b] = bed.connect({.rnr_retry = 1});
+  for (int i = 0; i < 3; ++i) {
+    a.post(kSend);
+    bed.world().run_until(bed.now() + round_trip);  // refused
+    b.receive(9, {{0, 200}});
+    ASSERT_TRUE(bed.run());
+    ASSERT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::success)));
+  }
+  EXPECT_EQ(a.node().counted(Counter::rcvd_rnr_err), 3U);
+}
+
 TEST(ReceiverNotReady, SevenRetriesAreForever) {
   Bed bed;
   auto [a, b] = bed.connect({.rnr_retry = 7});

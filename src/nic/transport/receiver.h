@@ -170,11 +170,12 @@ class Receiver {
   }
 
   Verdict on_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    std::byte* at = nullptr;
     if (info.starts()) {
       if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
       const wire::Reth& reth = p.headers.reth;
       if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
-      if (const Refusal why = judge_access(c, reth, Rights::remote_write); why != Refusal::none) return denied(why);
+      if (const Refusal why = judge_access(c, reth, Rights::remote_write, at); why != Refusal::none) return denied(why);
       c.write_address = reth.address;
       c.write_key = reth.key;
       c.write_left = reth.length;
@@ -185,9 +186,10 @@ class Receiver {
       return invalid(Refusal::message_length_mismatch);
     if (info.immediate && !endings_.take_receive(c)) return invalid(Refusal::no_receive);
     if (bytes > 0) {
-      std::byte* at = nullptr;  // asked again for every packet: the region may be gone by now
-      const Refusal why = core_.translate(c, c.write_key, Rights::remote_write, c.write_address, bytes, at);
-      if (why != Refusal::none) return denied(why);
+      if (!info.starts()) {  // asked again for every packet: the region may be gone by now
+        const Refusal why = core_.translate(c, c.write_key, Rights::remote_write, c.write_address, bytes, at);
+        if (why != Refusal::none) return denied(why);
+      }
       core_.world.place(at, p.payload);
     }
     c.write_address += bytes;
@@ -202,9 +204,12 @@ class Receiver {
   }
 
   // May the peer do this to the memory that it names? An access to nothing needs no key.
+  [[nodiscard]] Refusal judge_access(const Context& c, const wire::Reth& reth, Rights want, std::byte*& at) {
+    return reth.length == 0 ? Refusal::none : core_.translate(c, reth.key, want, reth.address, reth.length, at);
+  }
   [[nodiscard]] Refusal judge_access(const Context& c, const wire::Reth& reth, Rights want) {
     std::byte* unused = nullptr;
-    return reth.length == 0 ? Refusal::none : core_.translate(c, reth.key, want, reth.address, reth.length, unused);
+    return judge_access(c, reth, want, unused);
   }
 
   Verdict on_read(Context& c, const wire::Packet& p) {

@@ -11,6 +11,7 @@
 #include "host/device.h"
 #include "nic/card.h"
 #include "world/direct/frames.h"
+#include "world/direct/large_pages.h"
 
 namespace weft::direct {
 
@@ -41,7 +42,9 @@ class Endpoint {
         out_(out),
         icrc_(icrc),
         effects_(device_, out, icrc),
-        card_(device_.card(), effects_) {}
+        card_(device_.card(), effects_) {
+    advise_large_pages(device_.card().contexts.bytes());
+  }
 
   [[nodiscard]] host::Device& device() { return device_; }
 
