@@ -26,6 +26,7 @@ struct Row {
   std::string name;
   nic::WorkKind kind;
   std::uint32_t bytes, qps;
+  std::uint32_t burst;  // messages posted to a queue pair before the next one has its turn
   direct::Icrc icrc;
 };
 
@@ -90,8 +91,9 @@ class Workload {
     const host::WorkRequest request{
         .id = i, .kind = row_.kind, .sges = {&sge, 1}, .remote_address = kAddressB + offset, .remote_key = key_b_};
     if (posters_[next_].post(request) != host::Error::none) throw std::runtime_error("send queue full");
+    if ((i + 1) % row_.burst != 0) return;
     if (++next_ == posters_.size()) next_ = 0;
-    host::Poster::prefetch(std::span(posters_).subspan(next_));
+    host::Poster::prefetch(std::span(posters_).subspan(next_), row_.burst);
   }
 
   Row row_;
@@ -106,12 +108,14 @@ class Workload {
 const std::vector<Row>& rows() {
   using enum nic::WorkKind;
   static const std::vector<Row> all{
-      {"write64", write, 64, 64, direct::Icrc::none},
-      {"write64_10kqps", write, 64, 10'000, direct::Icrc::none},
-      {"write64_icrc", write, 64, 64, direct::Icrc::both_ends},
-      {"write4k", write, 4096, 64, direct::Icrc::none},
-      {"write4k_icrc", write, 4096, 64, direct::Icrc::both_ends},
-      {"read4k", read, 4096, 64, direct::Icrc::none},
+      {"write64", write, 64, 64, 4, direct::Icrc::none},
+      {"write64_10kqps", write, 64, 10'000, 4, direct::Icrc::none},
+      {"single64", write, 64, 64, 1, direct::Icrc::none},
+      {"single64_10kqps", write, 64, 10'000, 1, direct::Icrc::none},
+      {"write64_icrc", write, 64, 64, 4, direct::Icrc::both_ends},
+      {"write4k", write, 4096, 64, 4, direct::Icrc::none},
+      {"write4k_icrc", write, 4096, 64, 4, direct::Icrc::both_ends},
+      {"read4k", read, 4096, 64, 4, direct::Icrc::none},
   };
   return all;
 }

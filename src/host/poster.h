@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/prefetch.h"
@@ -21,15 +22,18 @@ struct Poster {
 
   [[nodiscard]] Error post(const WorkRequest& request) const;
 
-  // Tells which posters come next, nearest first: what posting needs is fetched ahead, the context and then its entry.
-  static void prefetch(std::span<const Poster> soon) {
+  // Tells which posters come next, nearest first, and how much will be posted to each: what that needs is fetched
+  // ahead, first the context and then its entries.
+  static void prefetch(std::span<const Poster> soon, std::uint32_t entries = 1) {
     if (soon.size() > kFetchContext) {
       weft::prefetch(soon[kFetchContext].context);
       weft::prefetch(&soon[kFetchContext].context->sq);
     }
     if (soon.size() > kFetchEntry) {
       const nic::Context& c = *soon[kFetchEntry].context;
-      weft::prefetch(nic::ring_entry(c.sq, c.sq_posted, c.sq_shift, c.sq_stride));
+      for (std::uint32_t i = 0; i < entries; ++i) {
+        weft::prefetch(nic::ring_entry(c.sq, c.sq_posted + i, c.sq_shift, c.sq_stride));
+      }
     }
   }
 
