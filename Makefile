@@ -4,7 +4,7 @@ WERROR ?= OFF
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 
-build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) >/dev/null && cmake --build --preset $(1) -j$(JOBS)
+build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
 suite = ctest --preset $(1) -j$(JOBS) --no-label-summary
 
 .PHONY: all bootstrap run test asan tsan bench fuzz format tidy clean
@@ -15,7 +15,8 @@ all: bootstrap
 bootstrap:
 	@scripts/bootstrap
 
-run: all
+run: bootstrap
+	@$(call build,release,--target weft)
 	@build/bin/weft demo
 
 test: all
