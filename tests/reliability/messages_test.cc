@@ -130,6 +130,21 @@ TEST(Message, IsAcknowledgedEverySoManyPackets) {
   EXPECT_EQ(b.node().counted(Counter::acks_sent), 4U);
 }
 
+// A gap is told once, at once, and the next one again: nothing waits for a timeout.
+TEST(Message, WithGapsIsNakedOncePerGap) {
+  BedSpec spec;
+  spec.link.faults = {.count_world = true, .script = {{sim::Fault::drop, 3}, {sim::Fault::drop, 25}}};
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.mtu = 256});
+  for (std::uint64_t gaps = 1; gaps <= 2; ++gaps) {
+    a.post({.id = gaps, .kind = WorkKind::write, .local = {{0, 10 * 256}}, .remote = 8192});
+    ASSERT_TRUE(bed.run());
+    EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(gaps, Status::success)));
+    EXPECT_EQ(a.node().counted(Counter::rcvd_seq_err), gaps);
+  }
+  EXPECT_EQ(a.node().counted(Counter::local_ack_timeout_err), 0U);
+}
+
 // However wide the window and however seldom acknowledgements are asked for, the sender never waits for one in vain.
 TEST(Message, NeedsNoTimeoutInAWideWindow) {
   BedSpec spec;

@@ -257,6 +257,20 @@ TEST_F(SharedReceives, AreFreeAgainWhenTheirCompletionsAreTaken) {
   EXPECT_EQ(connections[0].b.receive(99, {{0, 64}}), Error::queue_full);
 }
 
+TEST_F(SharedReceives, AreNotLostToDatagramsThatDoNotFit) {
+  QpSpec spec{.service = wire::Service::ud};
+  QpSpec receiver = spec;
+  receiver.srq = srq;
+  auto [a, b] = bed.connect(spec, receiver);
+  post(2);                                                        // of 64 bytes, 40 of them for the GRH
+  for (const std::uint32_t bytes : {25U, 100U, 25U, 24U, 24U}) {  // the last two fit
+    a.post({.kind = WorkKind::send, .local = {{0, bytes}}});
+  }
+  EXPECT_TRUE(bed.run());
+  EXPECT_THAT(ids(drain(bed.node(1))), ElementsAre(0, 1));
+  EXPECT_EQ(bed.node(1).counted(Refusal::receive_too_small), 3U);
+}
+
 TEST_F(SharedReceives, StayWhenAQueuePairBreaks) {
   post(3);
   EXPECT_EQ(connections[0].b.go_to(nic::QpState::error), Error::none);
