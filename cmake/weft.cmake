@@ -3,6 +3,8 @@
 #   weft_rooms(DIR…)                                             add each folder that has a CMakeLists.txt
 #   weft_library(NAME [SOURCES …] [DEPS …] [DEFINES …])          static library weft::NAME; header-only without SOURCES
 #   weft_program(NAME SOURCES … [DEPS …] [DEFINES …])            build/bin/NAME
+#   weft_face(NAME SONAME MAP file SOURCES … [DEPS …])            build/lib/weft/SONAME: a shared library that programs take for
+#                                                                another's, with its symbol versions
 #   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …])
 #                                                                build/tests/NAME, GoogleTest, one ctest test
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
@@ -139,6 +141,25 @@ endmacro()
 function(weft_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
   weft_executable(${name} bin)
+endfunction()
+
+function(weft_face name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SONAME;MAP" "SOURCES;DEPS;DEFINES")
+  weft_check_arguments(${name})
+  add_library(${name} SHARED ${arg_SOURCES})
+  string(REGEX REPLACE "^lib(.*)\\.so\\.([0-9]+)$" "\\1;\\2" parts "${arg_SONAME}")
+  list(GET parts 0 stem)
+  list(GET parts 1 version)
+  # A folder of their own: it goes on LD_LIBRARY_PATH, and nothing else may be found there.
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${stem} VERSION ${version} SOVERSION ${version}
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/weft" LINK_DEPENDS "${arg_MAP}")
+  target_link_libraries(${name} PRIVATE weft_flags)
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
+  target_link_options(${name} PRIVATE "-Wl,--version-script=${arg_MAP}" -Wl,-z,now)
+  if(NOT WEFT_SANITIZE)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)  # programs bring their own
+  endif()
+  weft_link(${name} PRIVATE ${arg_DEPS})
 endfunction()
 
 function(weft_test name)

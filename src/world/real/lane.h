@@ -1,0 +1,74 @@
+// A lane: one card, its ports, and one lock. It runs inside the program that uses it. Whoever posts work or polls a
+// completion queue drives it; a background thread does when nobody else does, and sleeps when there is nothing to do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include <tl/expected.hpp>
+
+#include "host/device.h"
+#include "world/real/settings.h"
+
+namespace weft::real {
+
+struct Trouble {
+  int code = 0;  // errno
+  std::string what;
+};
+
+// What a lane tells its owner.
+class LaneOwner {
+ public:
+  virtual ~LaneOwner() = default;
+  // With the lane's lock held: Device::next_completion_event / next_async_event have something new.
+  virtual void on_completion_event(std::uint32_t channel) = 0;
+  virtual void on_async_event() = 0;
+  // Without the lock, from the background thread: a management datagram for a connection manager of this program.
+  virtual void on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) = 0;
+};
+
+class Lane {
+ public:
+  Lane(const Settings& settings, LaneOwner& owner);
+  ~Lane();
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  // Takes a place among the programs of the lane's addresses and starts the background thread. To be called before the
+  // first queue pair is made; again, it does nothing. Takes the lock itself.
+  [[nodiscard]] tl::expected<void, Trouble> attach();
+
+  // Everything about the device happens under this lock.
+  [[nodiscard]] std::mutex& lock() { return lock_; }
+
+  // -- with the lock held --
+  [[nodiscard]] host::Device& device();
+  [[nodiscard]] Time now() const;  // picoseconds since the machine's clock began; the completions' `when` is of this clock
+  void rang();                     // work was posted, or a queue pair changed its state: the card hears of it now
+  void poll();                     // drives the lane: for whoever found a completion queue empty
+  void armed();                    // somebody will sleep until an event comes: the background thread takes over
+
+  // -- the connection manager; without the lock --
+  // The first byte (most significant) of every communication id that this program gives out: answers find it by that.
+  [[nodiscard]] std::uint8_t place() const;
+  // Takes a port of a port space (0x0106 TCP, 0x0111 UDP…) for this program: 0 chooses one. An address of zeros: all.
+  [[nodiscard]] tl::expected<std::uint16_t, Trouble> bind_service(std::uint16_t space, const wire::Address& address,
+                                                                  std::uint16_t port);
+  void release_service(std::uint16_t space, const wire::Address& address, std::uint16_t port);
+  // Requests to this bound port come to this program from now on, or no longer.
+  void listen(std::uint16_t space, const wire::Address& address, std::uint16_t port, bool on);
+  // Sends a management datagram (256 bytes) from QP1 of `from` to QP1 of `to`.
+  void send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad);
+
+ private:
+  class Engine;
+  std::mutex lock_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace weft::real
