@@ -7,12 +7,14 @@
 
 #include <benchmark/benchmark.h>
 
+#include "world/random.h"
 #include "world/sim/event_heap.h"
 #include "world/sim/event_queue.h"
-#include "world/sim/random.h"
 
 namespace weft::sim {
 namespace {
+
+using world::kGolden, world::mix64, world::Random;
 
 // The queue one would write first.
 class PlainHeap {

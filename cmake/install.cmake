@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # libweft.a: the objects of every room that is a library and that programs can reach through include/weft.
 set(objects "")
-foreach(room wire nic host native cm sim real)
+foreach(room wire nic host native cm faults sim real_parts real)
   if(TARGET weft_${room})
     get_target_property(type weft_${room} TYPE)
     if(type STREQUAL "STATIC_LIBRARY")
@@ -23,6 +23,13 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weft" TYPE INCLUDE FILES_MATCHI
 if(TARGET weft)
   install(TARGETS weft RUNTIME)
 endif()
+# What `weft run` puts before programs, in lib/weft beside bin whatever the machine calls its library folder: weft finds
+# it from its own place.
+foreach(face weft_ibverbs weft_rdmacm weft_sysfs)
+  if(TARGET ${face})
+    install(TARGETS ${face} LIBRARY DESTINATION lib/weft NAMELINK_SKIP)
+  endif()
+endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft NAMESPACE weft:: FILE weft-targets.cmake DESTINATION ${package_dir})

@@ -3,8 +3,8 @@
 #   weft_rooms(DIR…)                                             add each folder that has a CMakeLists.txt
 #   weft_library(NAME [SOURCES …] [DEPS …] [DEFINES …])          static library weft::NAME; header-only without SOURCES
 #   weft_program(NAME SOURCES … [DEPS …] [DEFINES …])            build/bin/NAME
-#   weft_face(NAME SONAME MAP file SOURCES … [DEPS …])            build/lib/weft/SONAME: a shared library that programs take for
-#                                                                another's, with its symbol versions
+#   weft_face(NAME SONAME MAP file SOURCES … [DEPS …])           build/lib/weft/SONAME: a shared library that programs
+#                                                                take for another's, with its symbol versions
 #   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …])
 #                                                                build/tests/NAME, GoogleTest, one ctest test
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
@@ -95,7 +95,7 @@ endfunction()
 
 function(weft_link target scope)
   foreach(dep IN LISTS ARGN)
-    if(dep MATCHES "^(base|wire|nic|host|native|cm|direct|sim|real|verbs|storage)$")
+    if(dep MATCHES "^(base|wire|nic|host|native|cm|faults|direct|sim|real_parts|real|verbs|storage)$")
       set(dep "weft::${dep}")
     endif()
     target_link_libraries(${target} ${scope} ${dep})

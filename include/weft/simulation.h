@@ -51,7 +51,7 @@ struct NetworkCounters {
   std::uint64_t sent_bytes = 0;  // on the wire: with all headers, Ethernet's gaps included
   std::uint64_t delivered = 0;   // to devices
   std::uint64_t lost = 0;        // by chance, in a black hole, or by script
-  std::uint64_t duplicated = 0, reordered = 0, delayed = 0, corrupted = 0;
+  std::uint64_t duplicated = 0, reordered = 0, delayed = 0, corrupted = 0, marked = 0;
   std::uint64_t unroutable = 0;  // to an address that nobody has
 };
 
@@ -71,8 +71,8 @@ class Simulation {
 
   // -- faults --
   // A plan on one line: loss=0.01,duplication=0.005,reordering=0.01,corruption=0.001,jitter=0.1,jitter_max=10us,
-  // hole=5us..9us,drop=3 (the third packet),corrupt=7; or none. It replaces what there was, on the links from all
-  // devices or from one. The error says what is wrong, where, and what to write instead.
+  // ecn=0.2,hole=5us..9us,drop=3 (the third packet),corrupt=7; or none. It replaces what there was, on the links from
+  // all devices or from one. The error says what is wrong, where, and what to write instead.
   tl::expected<void, std::string> set_faults(std::string_view plan);
   tl::expected<void, std::string> set_faults(const Device& from, std::string_view plan);
 

@@ -88,7 +88,7 @@ Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, con
     ++*domain_users_[*domain];
     r->domain = *domain;
   }
-  if (rights) r->rights = *rights;
+  if (rights) card_.memory.set_rights(*r, *rights);
   return Error::none;
 }
 
@@ -193,13 +193,20 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   return l.inline_bytes > config_.max_inline ? Error::limit_exceeded : Error::none;
 }
 
+void Device::set_qpn_prefix(std::uint32_t prefix, std::uint32_t bits) {
+  assert(bits < 24 && card_.contexts.size() <= 1U << (24 - bits) && prefix < 1U << bits);
+  qpn_prefix_ = prefix << (24 - bits);
+  qpn_noise_ = (1U << (24 - bits)) - 1;
+}
+
 // The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give, nor is the number that the
-// slot had last: packets for it may still be under way.
+// slot had last, if there is another: packets for it may still be under way.
 wire::Qpn Device::choose_qpn(std::uint32_t slot) {
   const std::uint32_t mask = card_.contexts.size() - 1;
+  const bool choice = (qpn_noise_ & ~mask) != 0;
   for (auto noise = static_cast<std::uint32_t>(random_.next());; noise += mask + 1) {
-    const wire::Qpn qpn((noise & ~mask) | slot);
-    if (qpn.raw() > 1 && qpn != wire::kMulticastQpn && qpn != last_qpns_[slot]) return qpn;
+    const wire::Qpn qpn(qpn_prefix_ | (noise & qpn_noise_ & ~mask) | slot);
+    if (qpn.raw() > 1 && qpn != wire::kMulticastQpn && (!choice || qpn != last_qpns_[slot])) return qpn;
   }
 }
 

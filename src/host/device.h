@@ -72,12 +72,27 @@ class Device {
   [[nodiscard]] Result<QueuePair*> create_qp(Domain domain, const QpOptions& options);
   Error destroy(QueuePair* qp);
   [[nodiscard]] QueuePair* find_qp(wire::Qpn qpn);
+  // Queue pairs made from now on have `prefix` in the top `bits` of their numbers: cards that share an address are told
+  // apart by it. At most 24 bits less those that the table needs.
+  void set_qpn_prefix(std::uint32_t prefix, std::uint32_t bits);
+  // Calls visit(const QueuePair&) for every queue pair, in the order of their slots.
+  template <class Visit>
+  void for_each_qp(Visit&& visit) const {
+    for (const auto& qp : qps_) {
+      if (qp) visit(*qp);
+    }
+  }
 
   // -- events, as values --
   [[nodiscard]] Result<std::uint32_t> create_channel();
   Error destroy_channel(std::uint32_t channel);
   // The next completion queue of this channel that has something to say.
   [[nodiscard]] CompletionQueue* next_completion_event(std::uint32_t channel);
+  // The channel of a completion queue; nic::kNone: it has none, or there is no such queue.
+  [[nodiscard]] std::uint32_t channel_of(std::uint32_t cq) const {
+    return cqs_[cq] != nullptr ? cqs_[cq]->channel : nic::kNone;
+  }
+  [[nodiscard]] bool has_completion_event(std::uint32_t channel) const { return channels_[channel].first != nullptr; }
   [[nodiscard]] std::optional<nic::Event> next_async_event();
   void on_event(const nic::Event& event);  // the world's part
 
@@ -114,6 +129,7 @@ class Device {
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
   std::vector<wire::Qpn> last_qpns_;  // of each slot's last owner
+  std::uint32_t qpn_prefix_ = 0, qpn_noise_ = 0xFF'FFFF;  // fixed bits; bits that are free to choose
   std::vector<std::unique_ptr<QueuePair>> qps_;
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;
   std::vector<std::unique_ptr<SharedReceiveQueue>> srqs_;

@@ -109,6 +109,12 @@ class Card {
   }
 
   void receive(const wire::Packet& p) {
+    core_.in_hand = &p;
+    judge_and_carry_out(p);
+    core_.in_hand = nullptr;
+  }
+
+  void judge_and_carry_out(const wire::Packet& p) {
     core_.count(Counter::rcvd_pkts);
     core_.count(Counter::rcvd_bytes, p.payload.size());
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);

@@ -17,10 +17,15 @@ class Core {
   CardState& state;
   W& world;
   Time now = 0;
+  const wire::Packet* in_hand = nullptr;  // the packet that is being judged
   OutPacket out;
 
   [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
-  void refuse(Refusal why) { state.counters.add(why); }
+  void refuse(Refusal why) {
+    state.counters.add(why);
+    // A world that keeps a journal is told, with the packet that is to blame, if there is one.
+    if constexpr (requires { world.refused(why, in_hand); }) world.refused(why, in_hand);
+  }
   void count(Counter c, std::uint64_t n = 1) { state.counters.add(c, n); }
   [[nodiscard]] static Asker asker(const Context& c) { return {c.domain, c.qpn}; }
 
@@ -38,7 +43,11 @@ class Core {
   [[nodiscard]] Refusal translate(const Context& c, wire::Key key, Rights want, std::uint64_t address,
                                   std::uint64_t length, std::byte*& at) {
     world.touch(OnChip::region, key.raw());
-    return state.memory.translate(key, asker(c), want, address, length, at);
+    const Refusal why = state.memory.translate(key, asker(c), want, address, length, at);
+    if (state.memory.on_demand_regions() == 0 || why != Refusal::none) [[likely]]
+      return why;
+    const bool writes = any(want & (Rights::local_write | Rights::remote_write | Rights::remote_atomic));
+    return !state.memory.is_on_demand(key) || world.reach(at, length, writes) ? why : Refusal::page_fault;
   }
 
   // Starts a packet to the connected peer. Headers that the opcode does not have keep what they had.

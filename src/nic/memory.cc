@@ -25,8 +25,14 @@ Region* MemoryGate::add_region(std::uint32_t domain, std::byte* host, std::uint6
   r->host = host;
   r->base = base;
   r->length = length;
-  r->rights = rights;
+  set_rights(*r, rights);
   return r;
+}
+
+void MemoryGate::set_rights(Region& region, Rights rights) {
+  if (includes(region.rights, Rights::on_demand)) --on_demand_;
+  region.rights = rights;
+  if (includes(region.rights, Rights::on_demand)) ++on_demand_;
 }
 
 Region* MemoryGate::add_window(std::uint32_t domain, RegionKind type, std::uint64_t random) {
@@ -41,6 +47,7 @@ Region* MemoryGate::add_window(std::uint32_t domain, RegionKind type, std::uint6
 void MemoryGate::remove(Region& region) {
   assert(region.windows == 0 && "the host refuses to remove a region with windows");
   if (region.bound) unbind(region);
+  set_rights(region, Rights::none);
   const std::uint32_t slot = regions_.slot_of(region);
   const wire::Key last = region.key;
   regions_.erase(slot);
@@ -69,7 +76,7 @@ Refusal MemoryGate::why_unknown(const Region& r, wire::Key key) {
 void MemoryGate::unbind(Region& window) {
   regions_[window.parent].windows -= 1;
   window.bound = false;
-  window.rights = Rights::none;
+  set_rights(window, Rights::none);
   window.bound_qp = wire::Qpn{};
 }
 
@@ -101,7 +108,7 @@ Refusal MemoryGate::bind(const WindowBinding& b, Asker who) {
   window->host = below->host + (b.address - below->base);
   window->base = includes(b.rights, Rights::zero_based) ? 0 : b.address;
   window->length = b.length;
-  window->rights = b.rights & kRemoteRights;
+  set_rights(*window, (b.rights & kRemoteRights) | (below->rights & Rights::on_demand));
   window->parent = regions_.slot_of(*below);
   window->bound = true;
   window->bound_qp = type_2 ? who.qpn : wire::Qpn{};

@@ -77,6 +77,7 @@ class MemoryGate {
   [[nodiscard]] Region* add_region(std::uint32_t domain, std::byte* host, std::uint64_t base, std::uint64_t length,
                                    Rights rights, std::uint64_t random);
   [[nodiscard]] Region* add_window(std::uint32_t domain, RegionKind type, std::uint64_t random);
+  void set_rights(Region& region, Rights rights);
   void remove(Region& region);
   [[nodiscard]] Region* find(wire::Key key);
   // The same object whatever variant its key has now: windows change theirs with every binding.
@@ -88,6 +89,11 @@ class MemoryGate {
   // Closes a type 2 window of this queue pair. Nothing else can be invalidated from user space.
   [[nodiscard]] Refusal invalidate(wire::Key key, Asker who);
 
+  [[nodiscard]] std::uint32_t on_demand_regions() const { return on_demand_; }
+  [[nodiscard]] bool is_on_demand(wire::Key key) const {
+    return includes(regions_[slot_of(key)].rights, Rights::on_demand);
+  }
+
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(regions_.size()); }
 
  private:
@@ -97,6 +103,7 @@ class MemoryGate {
   void unbind(Region& window);
 
   std::uint32_t slot_bits_;
+  std::uint32_t on_demand_ = 0;  // regions that are
   ZeroedTable<Region> regions_;
   Slots slots_;
 };

@@ -13,6 +13,7 @@ enum class Rights : std::uint16_t {
   remote_atomic = 1 << 3,
   bind_window = 1 << 4,
   zero_based = 1 << 5,
+  on_demand = 1 << 6,  // its pages may be missing: the world is asked before each access
 };
 
 constexpr Rights operator|(Rights a, Rights b) {

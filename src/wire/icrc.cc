@@ -148,8 +148,13 @@ std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers,
   return icrc_extend(icrc, std::span(kPad).first(pad));
 }
 
-bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident) {
-  if (udp_payload.size() < Bth::kBytes + kIcrcBytes || udp_payload.size() > kMaxUdpPayloadBytes) return false;
+namespace {
+
+bool has_icrc_size(std::span<const std::byte> udp_payload) {
+  return udp_payload.size() >= Bth::kBytes + kIcrcBytes && udp_payload.size() <= kMaxUdpPayloadBytes;
+}
+
+std::uint32_t icrc_of_datagram(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident) {
   Masked masked(flow, udp_payload.size(), ident);
   const auto covered = udp_payload.first(udp_payload.size() - kIcrcBytes);
   const auto bth = covered.first<Bth::kBytes>();
@@ -162,7 +167,49 @@ bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4
   } else {
     icrc = icrc_extend(masked.icrc(), rest);
   }
-  return icrc == load_icrc(udp_payload.last<kIcrcBytes>());
+  return icrc;
+}
+
+// Polynomials over GF(2) modulo the CRC's, as the CRC's register holds them: the highest bit is x^0.
+constexpr std::uint32_t kPolynomial = 0xEDB8'8320, kOne = 0x8000'0000, kOverX = 0xDB71'0641;
+
+constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t product = 0;
+  for (int bit = 31; bit >= 0; --bit) {
+    if (((a >> bit) & 1) != 0) product ^= b;
+    b = (b & 1) != 0 ? (b >> 1) ^ kPolynomial : b >> 1;
+  }
+  return product;
+}
+static_assert(times(kOverX, kOne >> 1) == kOne, "x over x is one");
+
+// x to the power of -8n: undoes what n more bytes did to a difference in the register.
+constexpr std::uint32_t undo_bytes(std::size_t n) {
+  std::uint32_t result = kOne, square = kOverX;
+  for (std::size_t power = 8 * n; power != 0; power >>= 1) {
+    if ((power & 1) != 0) result = times(result, square);
+    square = times(square, square);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident) {
+  return has_icrc_size(udp_payload) &&
+         icrc_of_datagram(flow, udp_payload, ident) == load_icrc(udp_payload.last<kIcrcBytes>());
+}
+
+bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
+  if (!has_icrc_size(udp_payload)) return false;
+  const std::uint32_t difference =
+      icrc_of_datagram(flow, udp_payload, {}) ^ load_icrc(udp_payload.last<kIcrcBytes>());
+  if (difference == 0 || !flow.destination.is_v4()) return difference == 0;
+  // From behind the identification (bytes 4 and 5 of the IP header) to the ICRC, and the identification's own two bytes:
+  // what is left then is the identification itself, in the low half of the register.
+  constexpr std::size_t kBehindIdent = Ipv4::kBytes - 6 + Udp::kBytes;
+  const std::size_t covered = kBehindIdent + udp_payload.size() - kIcrcBytes;
+  return times(difference, undo_bytes(covered + 2)) <= 0xFFFF;
 }
 
 }  // namespace weft::wire

@@ -32,6 +32,10 @@ namespace weft::wire {
 // Is the ICRC at the end of this UDP payload right? False for anything shorter than BTH and ICRC.
 [[nodiscard]] bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident = {});
 
+// The same when the IPv4 identification is not known: a UDP socket does not show it. The CRC is linear, so a wrong
+// identification leaves a difference of which only 2^16 are possible for a length; any other is damage. IPv6 has none.
+[[nodiscard]] bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload);
+
 // On the wire the least significant byte comes first, unlike everything else.
 constexpr void store_icrc(std::span<std::byte, kIcrcBytes> out, std::uint32_t icrc) {
   for (std::size_t i = 0; i < kIcrcBytes; ++i) out[i] = static_cast<std::byte>(icrc >> (8 * i));

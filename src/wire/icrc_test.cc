@@ -48,6 +48,34 @@ TEST(Icrc, MatchesAPacketThatHardwareSent) {
   EXPECT_EQ(parse_frame(other, packet), Refusal::bad_icrc);
 }
 
+// Linux's Soft-RoCE counts its identifications; a UDP socket does not show them to the receiver.
+TEST(Icrc, IsCheckedWithoutKnowingTheIdentification) {
+  Numbers numbers(9);
+  for (const std::size_t size : {0, 1, 64, 1024, 4096}) {
+    const auto payload = numbers.bytes(size);
+    std::array<std::byte, kMaxHeaderBytes> headers{};
+    const std::size_t header_bytes = encode_headers({.bth = {.opcode = Opcode::rc_send_only, .pad = pad_for(size)}}, headers);
+    for (const std::uint32_t ident : {0U, 1U, 0x8000U, 0x1234U, 0xFFFFU}) {
+      std::vector<std::byte> datagram(headers.begin(), headers.begin() + static_cast<std::ptrdiff_t>(header_bytes));
+      datagram.insert(datagram.end(), payload.begin(), payload.end());
+      const std::uint32_t icrc = icrc_of(kV4, std::span(headers).first(header_bytes), payload,
+                                         {.identification = static_cast<std::uint16_t>(ident)});
+      datagram.resize(datagram.size() + pad_for(size) + kIcrcBytes);
+      store_icrc(std::span(datagram).last<kIcrcBytes>(), icrc);
+      EXPECT_TRUE(icrc_matches_any_ident(kV4, datagram)) << size << " bytes, identification " << ident;
+      EXPECT_EQ(icrc_matches(kV4, datagram), ident == 0);
+      unsigned missed = 0;
+      for (unsigned damage = 0; damage < 500; ++damage) {
+        auto other = datagram;
+        const auto at = static_cast<std::size_t>(numbers.next() % other.size());
+        other[at == 4 ? 5 : at] ^= static_cast<std::byte>(1U << (damage % 8));  // byte 4 is not covered
+        missed += icrc_matches_any_ident(kV4, other) ? 1 : 0;
+      }
+      EXPECT_LE(missed, 2U) << "one in 65536 is expected";
+    }
+  }
+}
+
 TEST(Icrc, IsWhatTheBitwiseReferenceSaysForEveryOpcodeAndLength) {
   Numbers numbers(7);
   for (const Flow& flow : {kV4, kV6}) {

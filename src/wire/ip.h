@@ -14,6 +14,8 @@ namespace weft::wire {
 
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800, kEtherTypeIpv6 = 0x86DD;
 inline constexpr std::uint8_t kProtocolUdp = 17, kProtocolIpv6Fragment = 44;
+// ECN, the low two bits of the traffic class, as a switch that is congested writes it (RFC 3168).
+inline constexpr std::uint8_t kCongestionExperienced = 3;
 
 struct Mac {
   std::array<std::uint8_t, 6> bytes{};

@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-class Draw : public sim::Random {
+class Draw : public world::Random {
  public:
   using Random::Random;
   template <class T>

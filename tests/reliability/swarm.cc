@@ -101,8 +101,8 @@ class SwarmDraw {
   // The service, if any, whose queue pairs have a shared receive queue on this host. Reliable and datagram queue pairs
   // do not share one: datagrams that arrive twice would leave too few receives.
   Service shares(std::size_t host) {
-    const sim::Random fixed = sim::Random(program_.bed.seed).fork(host);
-    sim::Random random = fixed;
+    const world::Random fixed = world::Random(program_.bed.seed).fork(host);
+    world::Random random = fixed;
     const std::uint64_t n = random.below(5);
     return n == 0 ? Service::rc : n == 1 ? Service::ud : Service::uc;
   }

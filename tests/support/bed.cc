@@ -166,7 +166,7 @@ std::vector<nic::Event> drain_events(const Node& node) {
 }
 
 void fill(std::span<std::byte> bytes, std::uint64_t seed) {
-  sim::Random random(seed);
+  world::Random random(seed);
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
     const std::uint64_t word = random.next();
     std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at));

@@ -61,6 +61,16 @@ struct TrustAccess : testing::Test {
   }
 };
 
+// An on-demand region may have holes: touching one must not end the program.
+TEST_F(TrustAccess, OnDemandMemoryThatIsNotThere) {
+  const Area lazy = victim.allocate(1024, kAllRights | Rights::local_write | Rights::on_demand);
+  touch(lazy.address, lazy.key, 256, Refusal::none);
+  victim.world().readable = victim.world().writable = false;
+  touch(lazy.address, lazy.key, 256, Refusal::page_fault);
+  add(lazy.address, lazy.key, Refusal::page_fault);
+  touch(area.address, area.key, 256, Refusal::none);
+}
+
 // ---- 33: arithmetic at the borders --------------------------------------------------------------------------------
 
 TEST_F(TrustAccess, T33_BordersOfARegion) {

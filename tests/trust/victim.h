@@ -50,8 +50,10 @@ class RecordingWorld {
   void place(std::byte* to, std::span<const std::byte> data);
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
+  bool reach(std::byte*, std::size_t, bool writes) { return writes ? writable : readable; }
 
   Time now = 0;
+  bool readable = true, writable = true;  // what is behind on-demand regions
   std::vector<Crafted> sent;
   std::vector<nic::Event> events;
 
@@ -149,6 +151,7 @@ class Victim {
   [[nodiscard]] Connection connect(const ConnectOptions& options = {});
   [[nodiscard]] host::Domain domain() const { return domain_; }
   [[nodiscard]] host::Domain other_domain() const { return other_domain_; }
+  [[nodiscard]] RecordingWorld& world() { return world_; }
   [[nodiscard]] Area allocate(std::size_t bytes, nic::Rights rights = kAllRights);
   // `address` is what others call its first byte; `shift` moves it off its alignment in this process.
   [[nodiscard]] Area allocate_at(std::uint64_t address, std::size_t bytes, nic::Rights rights, host::Domain domain,

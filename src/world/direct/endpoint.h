@@ -11,7 +11,7 @@
 #include "host/device.h"
 #include "nic/card.h"
 #include "world/direct/frames.h"
-#include "world/direct/large_pages.h"
+#include "world/large_pages.h"
 
 namespace weft::direct {
 
@@ -25,6 +25,7 @@ class Effects {
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
+  bool reach(std::byte*, std::size_t, bool) { return true; }
   void set_now(Time now) { now_ = now; }
 
  private:
@@ -43,7 +44,7 @@ class Endpoint {
         icrc_(icrc),
         effects_(device_, out, icrc),
         card_(device_.card(), effects_) {
-    advise_large_pages(device_.card().contexts.bytes());
+    world::advise_large_pages(device_.card().contexts.bytes());
   }
 
   [[nodiscard]] host::Device& device() { return device_; }

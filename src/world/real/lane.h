@@ -12,25 +12,11 @@
 #include <tl/expected.hpp>
 
 #include "host/device.h"
+#include "world/real/lane_owner.h"
 #include "world/real/settings.h"
+#include "world/real/trouble.h"
 
 namespace weft::real {
-
-struct Trouble {
-  int code = 0;  // errno
-  std::string what;
-};
-
-// What a lane tells its owner.
-class LaneOwner {
- public:
-  virtual ~LaneOwner() = default;
-  // With the lane's lock held: Device::next_completion_event / next_async_event have something new.
-  virtual void on_completion_event(std::uint32_t channel) = 0;
-  virtual void on_async_event() = 0;
-  // Without the lock, from the background thread: a management datagram for a connection manager of this program.
-  virtual void on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) = 0;
-};
 
 class Lane {
  public:
@@ -48,10 +34,11 @@ class Lane {
 
   // -- with the lock held --
   [[nodiscard]] host::Device& device();
-  [[nodiscard]] Time now() const;  // picoseconds since the machine's clock began; the completions' `when` is of this clock
-  void rang();                     // work was posted, or a queue pair changed its state: the card hears of it now
-  void poll();                     // drives the lane: for whoever found a completion queue empty
-  void armed();                    // somebody will sleep until an event comes: the background thread takes over
+  [[nodiscard]] Time now()
+      const;     // picoseconds since the machine's clock began; the completions' `when` is of this clock
+  void rang();   // work was posted, or a queue pair changed its state: the card hears of it now
+  void poll();   // drives the lane: for whoever found a completion queue empty
+  void armed();  // somebody will sleep until an event comes: the background thread takes over
 
   // -- the connection manager; without the lock --
   // The first byte (most significant) of every communication id that this program gives out: answers find it by that.

@@ -3,28 +3,38 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <tl/expected.hpp>
 
 #include "wire/types.h"
+#include "world/fault_plan.h"
 
 namespace weft::real {
 
 enum class WireChoice : std::uint8_t { automatic, udp, shm };
+enum class TransportChoice : std::uint8_t { automatic, roce };
 
 struct Settings {
-  std::vector<wire::Address> addresses;  // of the device's port; empty: those of the machine
+  std::vector<wire::Address> addresses;  // of the device's port; empty: machine_addresses()
+  TransportChoice transport = TransportChoice::automatic;
   WireChoice wire = WireChoice::automatic;
-  std::string impairments;  // a plan as world/fault_plan.h reads it; empty: none
-  std::uint64_t seed = 1;   // of the impairments
-  std::string pcap;         // file for the tap; empty: none
-  bool stats = false;       // counters on standard error when the program ends
+  world::FaultPlan impairments{};  // of packets that leave and, if so said, that arrive
+  bool impair_outbound = true, impair_inbound = false;
+  std::uint64_t seed = 1;  // of the impairments
+  std::string pcap;        // file for the tap; empty: none
+  bool stats = false;      // counters on standard error when the program ends
   std::uint32_t max_qps = 16384;
 
   // From WEFT_* and, below them, the file that WEFT_CONFIG names or ./weft.toml; or a sentence that says what is wrong.
+  // A program that runs with rights its user does not have (setuid) takes nothing from either.
   [[nodiscard]] static tl::expected<Settings, std::string> from_environment();
+
+  // The same, where `variable` answers what the environment would: nullptr if there is no such variable.
+  using Lookup = std::function<const char*(const char* variable)>;
+  [[nodiscard]] static tl::expected<Settings, std::string> from(const Lookup& variable);
 };
 
 }  // namespace weft::real

@@ -36,6 +36,7 @@ class CardWorld {
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
+  bool reach(std::byte*, std::size_t, bool) { return true; }
 
   // Something the host's programs may be waiting for has happened since this was last asked.
   [[nodiscard]] bool take_news() { return std::exchange(news_, false); }

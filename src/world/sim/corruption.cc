@@ -1,34 +1,20 @@
 #include "world/sim/corruption.h"
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstring>
 #include <span>
 
 #include "wire/frame.h"
+#include "world/damage.h"
 
 namespace weft::sim {
 namespace {
 
 constexpr std::size_t kMaxDatagram = wire::kMaxHeaderBytes + PayloadPool::kMaxBytes + wire::kIcrcBytes;
-constexpr std::size_t kBurstOneIn = 4;
-constexpr std::size_t kMaxBurst = 4;  // bytes
-
-void damage(std::span<std::byte> bytes, Random& random) {
-  if (random.below(kBurstOneIn) != 0) {
-    const std::uint64_t bit = random.below(bytes.size() * 8);
-    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-    return;
-  }
-  const std::size_t length = 1 + random.below(std::min(kMaxBurst, bytes.size()));
-  const std::size_t start = random.below(bytes.size() - length + 1);
-  for (std::byte& byte : bytes.subspan(start, length)) byte ^= static_cast<std::byte>(random.between(1, 255));
-}
-
 }  // namespace
 
-void corrupt(Parcel& parcel, Random& random) {
+void corrupt(Parcel& parcel, world::Random& random) {
   if (parcel.refusal != Refusal::none) return;  // damaged before, on another link
   static constexpr std::array<std::byte, PayloadPool::kMaxBytes> kZeros{};
   const std::span<const std::byte> payload =
@@ -46,7 +32,7 @@ void corrupt(Parcel& parcel, Random& random) {
 
   // From the IP header on: an Ethernet header is each link's own.
   const std::span<std::byte> ip_packet = std::span(frame).first(frame_bytes).subspan(wire::Ethernet::kBytes);
-  damage(ip_packet, random);
+  world::damage(ip_packet, random);
   wire::Packet read{parcel.flow, parcel.headers, {}};
   parcel.refusal = wire::parse_ip(ip_packet, read);
   if (parcel.refusal != Refusal::none) return;

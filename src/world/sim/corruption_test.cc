@@ -8,6 +8,8 @@
 namespace weft::sim {
 namespace {
 
+using world::Random;
+
 wire::Flow flow_of(bool v4) {
   wire::Flow flow;
   flow.source = v4 ? wire::Address::v4(10, 0, 0, 1) : wire::Address{{0xFD, 1, 2, 3}};

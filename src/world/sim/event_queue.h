@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "base/time.h"
+#include "world/random.h"
 #include "world/sim/event.h"
 #include "world/sim/event_heap.h"
 #include "world/sim/event_wheel.h"
-#include "world/sim/random.h"
 
 namespace weft::sim {
 
@@ -30,12 +30,12 @@ namespace weft::sim {
 // tuning. Measured beside one 4-ary heap: bench/sim_queue_bench.cc.
 class EventQueue {
  public:
-  explicit EventQueue(std::uint64_t seed) : salt_(mix64(seed + kGolden)) {}
+  explicit EventQueue(std::uint64_t seed) : salt_(world::mix64(seed + world::kGolden)) {}
 
   // `at` must not lie before now(): the past does not change.
   void push(Time at, std::uint8_t kind, std::uint32_t target, std::uint32_t argument) {
     assert(at >= now_ && at < kNever && target <= Event::kMaxTarget);
-    const Event event{at, mix64(salt_ + pushed_++ * kGolden), Event::pack(kind, target), argument};
+    const Event event{at, world::mix64(salt_ + pushed_++ * world::kGolden), Event::pack(kind, target), argument};
     if (at >= near_end_) {
       wheel_.push(event);
     } else {

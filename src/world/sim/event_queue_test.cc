@@ -11,6 +11,8 @@
 namespace weft::sim {
 namespace {
 
+using world::kGolden, world::mix64, world::Random;
+
 std::vector<std::uint32_t> arguments(EventQueue& queue) {
   std::vector<std::uint32_t> all;
   for (Event event; queue.pop(event);) all.push_back(event.argument);

@@ -1,45 +1,23 @@
-// The fault injector of one direction of a link: it decides what happens to each packet that is offered, from a plan
-// and a stream of chance of its own. What it decides is carried out by the link's network.
+// What goes wrong on one direction of a link: the injector that decides it (world/faults.h), and the packets that it
+// has wait for the next one to pass. What is decided is carried out by the link's network.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "base/time.h"
-#include "world/sim/fault_plan.h"
+#include "world/faults.h"
 #include "world/sim/parcel.h"
-#include "world/sim/random.h"
 
 namespace weft::sim {
 
-enum class DropReason : std::uint8_t { loss, black_hole, script, no_route };
+using world::BlackHole, world::Chance, world::DropReason, world::Fault, world::FaultCounters, world::FaultInjector,
+    world::FaultPlan, world::Random, world::ScriptedFault, world::Verdict;
 
-// All that may befall one packet. Faults hit the original; a second copy is whole and in time.
-struct Verdict {
-  bool drop = false, duplicate = false, hold = false, corrupt = false;
-  DropReason reason{};  // of a drop
-  Time late = 0;
-};
-
-struct FaultCounters {
-  std::uint64_t offered = 0, lost = 0, black_holed = 0, dropped_by_script = 0, duplicated = 0, held = 0, delayed = 0,
-                corrupted = 0;
-  [[nodiscard]] std::uint64_t dropped() const { return lost + black_holed + dropped_by_script; }
-  FaultCounters& operator+=(const FaultCounters& other);
-  friend bool operator==(const FaultCounters&, const FaultCounters&) = default;
-};
-
-class FaultInjector {
+class LinkFaults : public FaultInjector {
  public:
-  // `world_count` is the number of packets that all injectors with count_world have seen together; it outlives this.
-  FaultInjector(FaultPlan plan, Random random, std::uint64_t& world_count);
+  using FaultInjector::FaultInjector;
 
-  // A packet is offered whose last bit leaves at `departs`.
-  [[nodiscard]] Verdict judge(Time departs);
-
-  // Packets that wait for the next one to pass. By its ticket one is found again, if it still waits, when it has waited
-  // long enough.
+  // By its ticket a packet is found again, if it still waits, when it has waited long enough.
   void hold(ParcelId parcel, std::uint32_t ticket) { held_.push_back({ticket, parcel}); }
   [[nodiscard]] bool holding() const { return !held_.empty(); }
   // The parcel of that ticket, if it is still here; it is not, afterwards.
@@ -51,26 +29,12 @@ class FaultInjector {
     held_.clear();
   }
 
-  [[nodiscard]] const FaultPlan& plan() const { return plan_; }
-  [[nodiscard]] const FaultCounters& counters() const { return counters_; }
-  [[nodiscard]] Random& random() { return random_; }
-
  private:
   struct Held {
     std::uint32_t ticket;
     ParcelId parcel;
   };
-  void follow_script(std::uint64_t nth, Verdict& verdict);
-  void draw(Verdict& verdict);
-  void count(const Verdict& verdict);
-
-  FaultPlan plan_;  // its script in the order of packets
-  Chance loss_, duplication_, reordering_, corruption_, jitter_;
-  Random random_;
-  std::uint64_t* world_count_;
-  std::size_t script_at_ = 0;  // what stands before this in the script is over
   std::vector<Held> held_;
-  FaultCounters counters_;
 };
 
 }  // namespace weft::sim

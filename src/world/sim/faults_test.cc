@@ -30,6 +30,7 @@ struct Burst : TestWorld {
     EXPECT_EQ(fabric.parcels().in_flight(), 0u);
   }
   [[nodiscard]] Psns arrived() const { return hosts[1].psns(); }
+  [[nodiscard]] Psns marked() const { return hosts[1].marked; }
   [[nodiscard]] Time at(std::size_t i) const { return hosts[1].arrived[i].at; }
   [[nodiscard]] FaultCounters counters() const { return fabric.fault_counters(); }
 };
@@ -103,6 +104,13 @@ TEST(ScriptedFault, CorruptIsNoticedByThePort) {
     EXPECT_EQ(burst.arrived(), burst.hosts[1].refused.empty() ? first(3) : (Psns{1, 3}));
   }
   EXPECT_GT(refused, 150);  // the rest hit bits that no check covers: UDP checksum, FECN, reserved ones
+}
+
+TEST(ScriptedFault, MarkSaysCongestionExperiencedToThatPacketAlone) {
+  Burst burst(link_with("mark=2"), 3);
+  EXPECT_EQ(burst.arrived(), first(3));
+  EXPECT_EQ(burst.marked(), (Psns{2}));
+  EXPECT_EQ(burst.counters(), (FaultCounters{.offered = 3, .marked = 1}));
 }
 
 TEST(ScriptedFault, SeveralMayHitOnePacket) {

@@ -15,9 +15,9 @@
 
 #include "host/device.h"
 #include "nic/card.h"
+#include "world/random.h"
 #include "world/sim/card_world.h"
 #include "world/sim/fabric.h"
-#include "world/sim/random.h"
 #include "world/sim/signal.h"
 #include "world/sim/task.h"
 
@@ -73,7 +73,7 @@ class Host {
     std::uint64_t next() override { return random_.next(); }
 
    private:
-    Random random_;
+    world::Random random_;
   };
   static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
   void drive(Time now);

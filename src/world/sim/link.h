@@ -11,7 +11,6 @@
 
 #include "base/canary.h"
 #include "base/time.h"
-#include "world/sim/fault_plan.h"
 #include "world/sim/faults.h"
 
 namespace weft::sim {
@@ -67,8 +66,8 @@ class Link {
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
   // nullptr: nothing goes wrong here.
-  [[nodiscard]] FaultInjector* faults() const { return faults_.get(); }
-  void set_faults(std::unique_ptr<FaultInjector> faults) { faults_ = std::move(faults); }
+  [[nodiscard]] LinkFaults* faults() const { return faults_.get(); }
+  void set_faults(std::unique_ptr<LinkFaults> faults) { faults_ = std::move(faults); }
 
  private:
   Time free_at_ = 0;
@@ -77,7 +76,7 @@ class Link {
   std::uint64_t rate_;
   Time delay_;
   End to_;
-  std::unique_ptr<FaultInjector> faults_;
+  std::unique_ptr<LinkFaults> faults_;
   LinkCounters counters_;
 };
 

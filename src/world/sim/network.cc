@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/canary.h"
+#include "wire/ip.h"
 #include "world/sim/corruption.h"
 
 namespace weft::sim {
@@ -54,17 +55,17 @@ LinkIndex Network::add_port(SwitchIndex from, Link::End to, const LinkSpec& spec
 
 void Network::set_faults(LinkIndex index, const FaultPlan& plan) {
   Link& link = links_[index];
-  if (FaultInjector* old = link.faults(); old != nullptr) {
+  if (LinkFaults* old = link.faults(); old != nullptr) {
     old->let_all_go([&](ParcelId id) { arrive_at(link.next_arrival(now()), index, id); });
   }
   if (plan.empty()) return link.set_faults(nullptr);
   const Random random = stream(seed_, Stream::faults, injectors_++);
-  link.set_faults(std::make_unique<FaultInjector>(plan, random, world_count_));
+  link.set_faults(std::make_unique<LinkFaults>(plan, random, world_count_));
 }
 
 void Network::transmit_with_faults(LinkIndex index, ParcelId id, Time earliest) {
   Link& link = links_[index];
-  FaultInjector& faults = *link.faults();
+  LinkFaults& faults = *link.faults();
   const std::uint32_t bytes = parcels_[id].wire_bytes;
   const Time arrival = link.carry(earliest, bytes);
   const Verdict verdict = faults.judge(link.free_at());
@@ -75,6 +76,7 @@ void Network::transmit_with_faults(LinkIndex index, ParcelId id, Time earliest) 
     parcels_.release(id);
   } else {
     if (verdict.corrupt && !canary(Canary::corruption_unseen)) corrupt(parcels_[id], faults.random());
+    if (verdict.mark) parcels_[id].flow.traffic_class |= wire::kCongestionExperienced;
     if (verdict.hold) {
       push(arrival + faults.plan().hold, Kind::let_go, index, holds_);
       faults.hold(id, holds_++);
@@ -96,7 +98,7 @@ void Network::pass(Time at, LinkIndex index, ParcelId id) {
 }
 
 void Network::let_go(LinkIndex index, std::uint32_t ticket) {
-  FaultInjector* faults = links_[index].faults();
+  LinkFaults* faults = links_[index].faults();
   ParcelId id{};
   if (faults == nullptr || !faults->let_go(ticket, id)) return;  // another packet has passed meanwhile
   arrive_at(now(), index, id);

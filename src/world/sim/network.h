@@ -13,7 +13,6 @@
 #include "world/sim/event_queue.h"
 #include "world/sim/link.h"
 #include "world/sim/parcel.h"
-#include "world/sim/random.h"
 #include "world/sim/routes.h"
 #include "world/sim/switch.h"
 #include "world/sim/trace.h"

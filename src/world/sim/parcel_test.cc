@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "world/sim/random.h"
+#include "world/random.h"
 
 namespace weft::sim {
 namespace {
+
+using world::Random;
 
 wire::Flow some_flow() {
   wire::Flow flow;

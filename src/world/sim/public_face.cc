@@ -193,6 +193,7 @@ NetworkCounters Simulation::network() const {
                       .reordered = faults.held,
                       .delayed = faults.delayed,
                       .corrupted = faults.corrupted,
+                      .marked = faults.marked,
                       .unroutable = counted.unroutable};
   for (sim::HostIndex i = 0; world_->connected && i < world_->devices.size(); ++i) {
     all.sent_bytes += world_->world.link(world_->world.uplink(i)).counters().bytes;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "wire/ip.h"
 #include "world/sim/fabric.h"
 #include "world/sim/topology.h"
 
@@ -43,6 +44,9 @@ class TestHost {
 
   void on_parcel(Time now, const Parcel& parcel) {
     arrived.push_back({now, parcel.headers.bth.psn.raw()});
+    if ((parcel.flow.traffic_class & wire::kCongestionExperienced) == wire::kCongestionExperienced) {
+      marked.push_back(parcel.headers.bth.psn.raw());
+    }
     payloads.emplace_back(parcel.payload().begin(), parcel.payload().end());
     if (answers == 0) return;
     --answers;
@@ -61,6 +65,7 @@ class TestHost {
   HostIndex index = kNoHost;
   std::uint64_t answers = 0;  // how many packets are still answered, with the next PSN
   std::vector<Arrival> arrived, events;
+  std::vector<std::uint32_t> marked;  // PSNs of those that met congestion
   std::vector<std::vector<std::byte>> payloads;
   std::vector<Refusal> refused;
   std::vector<Time> wakes;

@@ -1,0 +1,13 @@
+// All commands, in the order of `weft --help`.
+#pragma once
+
+#include <array>
+
+#include "cli/command.h"
+
+namespace weft::cli {
+
+AddCommand add_run, add_demo;
+inline constexpr std::array kCommands{add_run, add_demo};
+
+}  // namespace weft::cli

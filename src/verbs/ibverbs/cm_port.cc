@@ -1,0 +1,61 @@
+#include "verbs/ibverbs/cm_port.h"
+
+#include "verbs/ibverbs/context.h"
+#include "verbs/ibverbs/errors.h"
+
+namespace weft::verbs {
+
+// The table of addresses is made with the device and never changes: no lock.
+std::span<const wire::Address> CmPortOfContext::addresses() const { return context_.device.config().gids; }
+
+int CmPortOfContext::open(CmReceiver& receiver) {
+  if (context_.lost()) return EIO;
+  {
+    const std::lock_guard lock(delivering_);
+    if (receiver_ != nullptr) return EBUSY;
+    receiver_ = &receiver;
+  }
+  const int code = context_.attach();
+  if (code != 0) close();
+  return code;
+}
+
+void CmPortOfContext::close() {
+  if (context_.lost()) return;
+  const std::lock_guard lock(delivering_);
+  receiver_ = nullptr;
+}
+
+void CmPortOfContext::deliver(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
+  const std::lock_guard lock(delivering_);
+  if (receiver_ != nullptr) receiver_->on_mad(from, to, mad);
+}
+
+std::uint8_t CmPortOfContext::place() const { return context_.lane.place(); }
+
+int CmPortOfContext::bind_service(std::uint16_t space, const wire::Address& address, std::uint16_t& port) {
+  if (context_.lost()) return EIO;
+  const auto bound = context_.lane.bind_service(space, address, port);
+  if (!bound) return bound.error().code != 0 ? bound.error().code : EIO;
+  port = *bound;
+  return 0;
+}
+
+void CmPortOfContext::release_service(std::uint16_t space, const wire::Address& address, std::uint16_t port) {
+  if (!context_.lost()) context_.lane.release_service(space, address, port);
+}
+
+void CmPortOfContext::listen(std::uint16_t space, const wire::Address& address, std::uint16_t port, bool on) {
+  if (!context_.lost()) context_.lane.listen(space, address, port, on);
+}
+
+void CmPortOfContext::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
+  if (!context_.lost()) context_.lane.send_mad(from, to, mad);
+}
+
+}  // namespace weft::verbs
+
+extern "C" weft::verbs::CmPort* weft_cm_port(ibv_context* context) {
+  if (context == nullptr || !weft::verbs::is_ours(context)) return nullptr;
+  return &weft::verbs::context_of(context).cm_port;
+}

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "verbs/ibverbs/context.h"
+
+namespace weft::verbs {
+
+// The channel's descriptor is readable no longer if its last event is gone. With the lane's lock held.
+void settle(Context& c, Channel& channel);
+
+}  // namespace weft::verbs

@@ -1,0 +1,99 @@
+#include "verbs/ibverbs/context.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "verbs/ibverbs/all_contexts.h"
+#include "verbs/ibverbs/device_list.h"
+#include "verbs/ibverbs/errors.h"
+
+namespace weft::verbs {
+
+Context::Context(ibv_device& dev, const real::Settings& settings)
+    : verbs_context{},
+      cm_port(*this),
+      lane(settings, *this),
+      device([this]() -> host::Device& {
+        const std::lock_guard lock(lane.lock());
+        return lane.device();
+      }()) {
+  const nic::CardState& card = device.card();
+  cqs.resize(card.config.max_cqs);
+  srqs.resize(card.config.max_srqs);
+  qps.resize(card.contexts.size());
+  fill_operations(*this);
+  sz = sizeof(verbs_context);
+  context.device = &dev;
+  context.cmd_fd = -1;  // there is no kernel driver to command
+  context.async_fd = async_signal.fd();
+  context.num_comp_vectors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  pthread_mutex_init(&context.mutex, nullptr);
+  enlist(*this);
+}
+
+Context::~Context() {
+  strike(*this);
+  pthread_mutex_destroy(&context.mutex);
+}
+
+int Context::attach() {
+  if (lost()) return EIO;
+  const auto attached = lane.attach();
+  if (attached) return 0;
+  std::fprintf(stderr, "weft: %s\n", attached.error().what.c_str());
+  return attached.error().code != 0 ? attached.error().code : EIO;
+}
+
+void Context::on_completion_event(std::uint32_t channel) {
+  if (channel < channels.size() && channels[channel] != nullptr) channels[channel]->signal.raise();
+}
+
+void Context::on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
+  cm_port.deliver(from, to, mad);
+}
+
+namespace {
+
+ibv_context* open(ibv_device* device) {
+  const auto settings = real::Settings::from_environment();
+  if (!settings) {
+    std::fprintf(stderr, "weft: %s\n", settings.error().c_str());
+    return refuse(EINVAL);
+  }
+  return attempt([&]() -> ibv_context* {
+    auto made = std::make_unique<Context>(*device, *settings);
+    if (made->async_signal.fd() < 0) return refuse(EMFILE);
+    return &made.release()->context;
+  });
+}
+
+}  // namespace
+}  // namespace weft::verbs
+
+using namespace weft::verbs;
+
+extern "C" {
+
+ibv_context* ibv_open_device(ibv_device* device) {
+  if (device == nullptr || !is_ours(device)) return refuse(ENODEV);
+  return open(device);
+}
+
+// What drivers open through; theirs are other devices than ours, so that it is asked only for ours.
+ibv_context* verbs_open_device(ibv_device* device, void*) { return ibv_open_device(device); }
+
+// Whatever the program has not destroyed goes with it, as the kernel would see to.
+int ibv_close_device(ibv_context* context) {
+  Context& c = context_of(context);
+  {
+    const Hold hold(c);
+    if (!hold) return EIO;
+    c.settle_debts();
+  }
+  delete &c;
+  return 0;
+}
+
+}  // extern "C"

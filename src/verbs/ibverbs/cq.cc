@@ -1,0 +1,121 @@
+// Completion queues.
+#include "verbs/ibverbs/cq.h"
+
+#include <algorithm>
+
+#include "verbs/ibverbs/acknowledge.h"
+#include "verbs/ibverbs/completion.h"
+#include "verbs/ibverbs/completion_channel.h"
+#include "verbs/ibverbs/errors.h"
+#include "verbs/ibverbs/operations.h"
+#include "verbs/ibverbs/room.h"
+
+namespace weft::verbs {
+
+CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_context, ibv_comp_channel* channel,
+                         std::int64_t vector) {
+  Context& c = context_of(context);
+  if (entries <= 0 || entries > c.device.config().max_cq_entries) return refuse(EINVAL);
+  if (vector < 0 || vector >= context->num_comp_vectors) return refuse(EINVAL);
+  const Hold hold(c);
+  if (!hold) return refuse(EIO);
+  return attempt([&]() -> CompletionQueue* {
+    auto cq = std::make_unique<CompletionQueue>();
+    const auto queue =
+        c.device.create_cq(static_cast<std::uint32_t>(entries), channel != nullptr ? ours(channel).number : nic::kNone);
+    if (!queue) return refuse(queue.error());
+    if (channel != nullptr) ++channel->refcnt;
+    cq->context = context;
+    cq->channel = channel;
+    cq->cq_context = cq_context;
+    cq->handle = (*queue)->number();
+    cq->cqe = static_cast<int>((*queue)->capacity());
+    cq->owner = &c;
+    cq->queue = *queue;
+    make_acknowledgeable(*cq);
+    c.cqs[cq->handle] = cq.get();
+    return cq.release();
+  });
+}
+
+int poll_cq(ibv_cq* ibcq, int entries, ibv_wc* wc) {
+  CompletionQueue& cq = ours(ibcq);
+  const Hold hold(*cq.owner);
+  if (!hold) return -EIO;
+  Room<nic::Completion, 16> batch;
+  int filled = 0;
+  while (filled < entries) {
+    const auto room = batch.first(std::min<std::size_t>(batch.size(), entries - filled));
+    const std::uint32_t taken = filled == 0 ? take(cq, room) : cq.queue->poll(room);
+    for (std::uint32_t i = 0; i < taken; ++i) fill(wc[filled++], batch[i]);
+    if (taken < room.size()) break;
+  }
+  return filled;
+}
+
+int req_notify_cq(ibv_cq* ibcq, int solicited_only) {
+  CompletionQueue& cq = ours(ibcq);
+  const Hold hold(*cq.owner);
+  if (!hold) return EIO;
+  cq.queue->request_notify(solicited_only != 0);
+  cq.owner->lane.armed();
+  return 0;
+}
+
+int modify_cq(ibv_cq* ibcq, ibv_modify_cq_attr* attr) {
+  if ((attr->attr_mask & ~IBV_CQ_ATTR_MODERATE) != 0) return EOPNOTSUPP;
+  if (attr->attr_mask == 0) return 0;
+  CompletionQueue& cq = ours(ibcq);
+  const Hold hold(*cq.owner);
+  if (!hold) return EIO;
+  return errno_of(cq.queue->moderate(attr->moderate.cq_count, weft::microseconds(attr->moderate.cq_period)));
+}
+
+}  // namespace weft::verbs
+
+using namespace weft::verbs;
+
+extern "C" {
+
+ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel, int comp_vector) {
+  CompletionQueue* cq = make_cq(context, cqe, cq_context, channel, comp_vector);
+  return cq != nullptr ? public_of(*cq) : nullptr;
+}
+
+int ibv_resize_cq(ibv_cq* ibcq, int cqe) {
+  CompletionQueue& cq = ours(ibcq);
+  if (cqe <= 0) return EINVAL;
+  const Hold hold(*cq.owner);
+  if (!hold) return EIO;
+  try {
+    const auto error = cq.owner->device.resize(*cq.queue, static_cast<std::uint32_t>(cqe));
+    if (error == weft::host::Error::none) cq.cqe = static_cast<int>(cq.queue->capacity());
+    return errno_of(error);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int ibv_destroy_cq(ibv_cq* ibcq) {
+  CompletionQueue& cq = ours(ibcq);
+  Context& c = *cq.owner;
+  {
+    const Hold hold(c);
+    if (!hold) return EIO;
+    if (const int code = errno_of(c.device.destroy(cq.queue)); code != 0) return code;
+    c.cqs[cq.handle] = nullptr;
+    c.forget_async_events(ibcq);
+    if (cq.channel != nullptr) {
+      --cq.channel->refcnt;
+      settle(c, ours(cq.channel));
+    }
+  }
+  // No event can be fetched any more; those that have been are waited for.
+  await_acknowledged(cq.mutex, cq.cond, cq.comp_events_completed, cq.completion_events);
+  await_acknowledged(cq.mutex, cq.cond, cq.async_events_completed, cq.async_events);
+  unmake_acknowledgeable(cq);
+  delete &cq;
+  return 0;
+}
+
+}  // extern "C"

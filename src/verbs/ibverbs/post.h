@@ -1,0 +1,26 @@
+// From verbs' work requests to the host's: shared by ibv_post_send, ibv_bind_mw and the builders of ibv_wr_*.
+#pragma once
+
+#include "verbs/ibverbs/objects.h"
+
+namespace weft::verbs {
+
+inline void set_flags(host::WorkRequest& r, unsigned flags) {
+  r.signaled = (flags & IBV_SEND_SIGNALED) != 0;
+  r.solicited = (flags & IBV_SEND_SOLICITED) != 0;
+  r.fence = (flags & IBV_SEND_FENCE) != 0;
+}
+
+inline void set_destination(host::WorkRequest& r, ibv_ah& ah, std::uint32_t qpn, std::uint32_t qkey) {
+  r.to = ours(&ah).to;
+  r.hop_limit = ours(&ah).hop_limit;
+  r.remote_qpn = wire::Qpn(qpn);
+  r.remote_qkey = wire::Qkey(qkey);
+}
+
+// 0 or errno.
+[[nodiscard]] int set_binding(host::WorkRequest& r, ibv_mw& mw, std::uint32_t new_key, const ibv_mw_bind_info& info);
+
+inline nic::Sge sge_of(const ibv_sge& s) { return {s.addr, s.length, wire::Key(s.lkey)}; }
+
+}  // namespace weft::verbs

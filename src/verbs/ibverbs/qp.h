@@ -1,0 +1,11 @@
+#pragma once
+
+#include "verbs/ibverbs/context.h"
+
+namespace weft::verbs {
+
+
+// Null and errno; `attr.cap` becomes what was got.
+QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr);
+
+}  // namespace weft::verbs

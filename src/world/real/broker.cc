@@ -1,0 +1,360 @@
+#include "world/real/broker.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+
+#include "world/real/address_text.h"
+#include "world/real/clock.h"
+#include "world/real/conversation.h"
+#include "world/real/gsi_desk.h"
+#include "world/real/roce_socket.h"
+#include "world/real/services.h"
+#include "world/real/shared_page.h"
+#include "world/real/socket_address.h"
+
+namespace weft::real {
+namespace {
+
+constexpr Time kLinger = seconds(1);        // a program that starts right after the last one finds a broker
+constexpr std::size_t kMaxMembers = 1024;   // lanes and commands together
+constexpr std::size_t kMaxGroups = 256;     // addresses
+
+struct Member {
+  std::uint64_t id = 0;
+  Conversation talk;
+  std::uint8_t place = 0;  // 0: not a lane, or not yet
+  Hello hello{};
+  Descriptor door, wake;
+};
+
+// All sockets of an address, by place. They stay open as long as the broker lives: their order is what steers.
+struct Group {
+  wire::Address address{};
+  std::vector<Descriptor> sockets;
+};
+
+class Broker {
+ public:
+  explicit Broker(Descriptor listener) : listener_(std::move(listener)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    watch(listener_.get(), kListener);
+  }
+
+  void run() {
+    Time idle_since = clock_now();
+    for (;;) {
+      std::array<epoll_event, 64> events{};
+      const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 200);
+      for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
+      if (!members_.empty()) idle_since = clock_now();
+      if (clock_now() - idle_since > kLinger) return;
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kListener = 0, kGroups = 1, kMembers = 1U << 20;  // members count up from there
+
+  void watch(int fd, std::uint64_t what) {
+    epoll_event e{};
+    e.events = EPOLLIN;
+    e.data.u64 = what;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &e);
+  }
+
+  void serve(std::uint64_t what) {
+    if (what == kListener) return accept_all();
+    if (what < kMembers) return serve_group(groups_[what - kGroups]);
+    const auto it = members_.find(what);
+    if (it == members_.end()) return;
+    Member& member = *it->second;
+    while (auto in = member.talk.hear()) hear(member, *in);
+    if (member.talk.over()) leave(it->first);
+  }
+
+  void accept_all() {
+    for (;;) {
+      Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) return;
+      ucred other{};
+      socklen_t bytes = sizeof other;
+      const bool known = getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0;
+      if (!known || (other.uid != geteuid() && other.uid != 0) || members_.size() >= kMaxMembers) continue;
+      const std::uint64_t id = next_member_++;
+      watch(socket.get(), id);
+      auto member = std::make_unique<Member>();
+      member->id = id;
+      member->talk = Conversation(std::move(socket));
+      members_.emplace(id, std::move(member));
+    }
+  }
+
+  void hear(Member& from, Incoming& in) {
+    const Message& m = in.message;
+    switch (m.topic) {
+      case Topic::hello: return welcome(from, in);
+      case Topic::bind: return bind(from, m.service);
+      case Topic::release:
+        return services_.release(from.place, m.service.space, m.service.address, m.service.port);
+      case Topic::listen:
+        return services_.listen(from.place, m.service.space, m.service.address, m.service.port, m.service.on != 0);
+      case Topic::meet: return introduce(from, m.neighbour);
+      case Topic::datagram: return hand_on(m.flow, in.text);
+      case Topic::list: return list(from);
+      case Topic::ask: return ask(from, m.ticket.place, in.text);
+      case Topic::answer: return answer(m, in.text);
+      default: return;
+    }
+  }
+
+  // ---- joining and leaving -----------------------------------------------------------------------------------------
+
+  static bool is_sound(const Incoming& in) {
+    const Hello& h = in.message.hello;
+    return h.address_count > 0 && h.address_count <= kMaxAddresses && in.descriptors.size() == 2;
+  }
+
+  void welcome(Member& member, Incoming& in) {
+    Message reply(Topic::welcome);
+    const Hello& hello = in.message.hello;
+    if (hello.version != kProtocolVersion) {
+      reply.code = EPROTO;
+      member.talk.say(reply, "the broker that runs is of another version of Weft: end the programs that use it first");
+      return;
+    }
+    const std::uint8_t place = free_place();
+    if (!is_sound(in) || member.place != 0 || place == 0) {
+      reply.code = place == 0 ? ENOSPC : EINVAL;
+      member.talk.say(reply, place == 0 ? "all 126 places of this host's programs are taken" : "not a sound greeting");
+      return;
+    }
+    std::vector<int> sockets;
+    for (std::uint32_t i = 0; i < hello.address_count; ++i) {
+      const auto socket = socket_for(hello.addresses[i], place);
+      if (!socket) {
+        reply.code = socket.error().code;
+        member.talk.say(reply, socket.error().what);
+        return;
+      }
+      sockets.push_back(*socket);
+    }
+    member.hello = hello;
+    member.place = place;
+    member.door = std::move(in.descriptors[0]);
+    member.wake = std::move(in.descriptors[1]);
+    places_[place] = &member;
+    reply.place = place;
+    member.talk.say(reply, {}, sockets);
+  }
+
+  // Not the one that became free last: packets for its last owner may still be under way.
+  [[nodiscard]] std::uint8_t free_place() {
+    for (std::uint8_t tried = kFirstPlace; tried <= kLastPlace; ++tried) {
+      const std::uint8_t candidate = next_place_;
+      next_place_ = next_place_ >= highest_place() ? kFirstPlace : static_cast<std::uint8_t>(next_place_ + 1);
+      if (places_[candidate] == nullptr) return candidate;
+    }
+    for (std::uint8_t p = kFirstPlace; p <= kLastPlace; ++p) {
+      if (places_[p] == nullptr) return p;
+    }
+    return 0;
+  }
+  // Few sockets are opened as long as few programs run.
+  [[nodiscard]] std::uint8_t highest_place() const {
+    std::uint8_t used = 0;
+    for (const auto& [id, member] : members_) used += member->place != 0 ? 1 : 0;
+    return static_cast<std::uint8_t>(std::min<int>(kLastPlace, 2 * used + 4));
+  }
+
+  tl::expected<int, Trouble> socket_for(const wire::Address& address, std::uint8_t place) {
+    Group* group = nullptr;
+    for (Group& g : groups_) group = g.address == address ? &g : group;
+    if (group == nullptr) {
+      if (groups_.size() >= kMaxGroups) return tl::unexpected(Trouble{ENOSPC, "too many addresses for one broker"});
+      auto first = open_roce_socket(address);
+      if (!first) return tl::unexpected(explain(first.error(), address));
+      watch(first->get(), kGroups + groups_.size());
+      groups_.push_back({address, {}});
+      group = &groups_.back();
+      group->sockets.push_back(std::move(*first));
+    }
+    while (group->sockets.size() <= place) {
+      auto next = open_roce_socket(address);
+      if (!next) return tl::unexpected(explain(next.error(), address));
+      group->sockets.push_back(std::move(*next));
+    }
+    return group->sockets[place].get();
+  }
+
+  static Trouble explain(Trouble t, const wire::Address& address) {
+    if (t.code == EADDRINUSE) t.what += ". Another user's Weft, or Soft-RoCE, has it: choose another address with --addr";
+    if (t.code == EADDRNOTAVAIL) t.what += fmt::format(". This machine does not have the address {}", text_of(address));
+    return t;
+  }
+
+  void leave(std::uint64_t id) {
+    Member& member = *members_.at(id);
+    if (const std::uint8_t place = member.place; place != 0) {
+      services_.forget(place);
+      places_[place] = nullptr;
+      std::erase_if(channels_, [&](const auto& c) { return c.first.first == place || c.first.second == place; });
+      Message gone(Topic::met);  // without descriptors: no longer there
+      gone.neighbour.place = place;
+      for (const auto& [other_id, other] : members_) {
+        if (other->place != 0 && other_id != id) other->talk.say(gone);
+      }
+      for (Datagram& d : desk_.last_words(place)) send(d);
+    }
+    members_.erase(id);
+  }
+
+  // ---- ports and neighbours ----------------------------------------------------------------------------------------
+
+  void bind(Member& member, const Service& wanted) {
+    Message reply(Topic::bound);
+    reply.service = wanted;
+    const auto port =
+        member.place != 0 ? services_.take(member.place, wanted.space, wanted.address, wanted.port) : std::nullopt;
+    reply.code = port ? 0 : EADDRINUSE;
+    reply.service.port = port.value_or(0);
+    member.talk.say(reply);
+  }
+
+  [[nodiscard]] Member* member_at(const wire::Address& address, std::uint32_t place) {
+    Member* member = place < places_.size() ? places_[place] : nullptr;
+    if (member == nullptr) return nullptr;
+    for (std::uint32_t i = 0; i < member->hello.address_count; ++i) {
+      if (member->hello.addresses[i] == address) return member;
+    }
+    return nullptr;
+  }
+
+  void introduce(Member& asker, const Neighbour& wanted) {
+    Message reply(Topic::met);
+    reply.neighbour = wanted;
+    Member* other = member_at(wanted.address, wanted.place);
+    const int channel = other != nullptr && asker.place != 0 ? channel_between(asker.place, other->place) : -1;
+    if (channel < 0) {
+      reply.code = EHOSTUNREACH;
+      asker.talk.say(reply);
+      return;
+    }
+    asker.talk.say(reply, {}, std::array{channel, other->door.get(), other->wake.get()});
+    if (other == &asker) return;
+    Message greeting(Topic::met);
+    greeting.neighbour = {.address = asker.hello.addresses[0], .place = asker.place};
+    other->talk.say(greeting, {}, std::array{channel, asker.door.get(), asker.wake.get()});
+  }
+
+  [[nodiscard]] int channel_between(std::uint8_t a, std::uint8_t b) {
+    Descriptor& channel = channels_[{std::min(a, b), std::max(a, b)}];
+    if (!channel) {
+      channel = Descriptor(memfd_create("weft-channel", MFD_CLOEXEC));
+      if (!channel || ftruncate(channel.get(), sizeof(Channel)) != 0) channel.reset();
+    }
+    return channel.get();
+  }
+
+  // ---- QP1 -----------------------------------------------------------------------------------------------------------
+
+  void serve_group(Group& group) {
+    std::array<std::byte, 65536> buffer;
+    for (int budget = 256; budget > 0; --budget) {
+      SocketAddress from{};
+      socklen_t bytes = sizeof from;
+      const ssize_t got = recvfrom(group.sockets[0].get(), buffer.data(), buffer.size(), 0, &from.any, &bytes);
+      if (got <= 0) return;
+      const wire::Flow flow{
+          .source = wire_address(from), .destination = group.address, .source_port = port_of(from)};
+      const auto* text = static_cast<const char*>(static_cast<const void*>(buffer.data()));
+      receive(flow, {text, static_cast<std::size_t>(got)});
+    }
+  }
+
+  // A packet for another lane than the one it was steered to goes to the lane whose number it has.
+  void hand_on(const wire::Flow& flow, const std::string& datagram) {
+    if (datagram.size() < wire::Bth::kBytes) return;
+    const std::uint8_t place = static_cast<std::uint8_t>(datagram[5]) >> 1;
+    if (place == 0) return receive(flow, datagram);
+    if (Member* member = place < places_.size() ? places_[place] : nullptr; member != nullptr) deliver(*member, flow, datagram);
+  }
+  void deliver(Member& member, const wire::Flow& flow, std::string_view datagram) {
+    Message m(Topic::datagram);
+    m.flow = flow;
+    member.talk.say(m, datagram);
+  }
+  void receive(const wire::Flow& flow, std::string_view datagram) {
+    const GsiDesk::Decision d = desk_.judge(flow, datagram, services_, [&](std::uint8_t p) { return places_[p] != nullptr; });
+    if (d.place != 0 && places_[d.place] != nullptr) deliver(*places_[d.place], flow, datagram);
+    if (d.reply) send(*d.reply);
+  }
+  void send(const Datagram& d) {
+    for (const Group& g : groups_) {
+      if (g.address != d.flow.source) continue;
+      const SocketAddress to = socket_address(d.flow.destination, wire::kRocePort);
+      (void)sendto(g.sockets[0].get(), d.bytes.data(), d.bytes.size(), MSG_DONTWAIT, &to.any, to.bytes());
+    }
+  }
+
+  // ---- the weft command ------------------------------------------------------------------------------------------------
+
+  void list(Member& asker) {
+    nlohmann::json lanes = nlohmann::json::array();
+    for (const Member* member : places_) {
+      if (member == nullptr) continue;
+      nlohmann::json addresses = nlohmann::json::array();
+      for (std::uint32_t i = 0; i < member->hello.address_count; ++i) {
+        addresses.push_back(text_of(member->hello.addresses[i]));
+      }
+      lanes.push_back({{"place", member->place},
+                       {"process", member->hello.process},
+                       {"program", std::string(member->hello.name.data())},
+                       {"addresses", addresses}});
+    }
+    asker.talk.say(Message(Topic::listed), lanes.dump());
+  }
+  void ask(Member& asker, std::uint32_t place, const std::string& text) {
+    Member* lane = place < places_.size() ? places_[place] : nullptr;
+    Message m(lane != nullptr ? Topic::asked : Topic::answer);
+    m.code = lane != nullptr ? 0 : ESRCH;
+    m.ticket = {.asker = asker.id, .place = place};
+    (lane != nullptr ? lane : &asker)->talk.say(m, text);
+  }
+  void answer(const Message& m, const std::string& text) {
+    const auto it = members_.find(m.ticket.asker);
+    if (it != members_.end()) it->second->talk.say(m, text);
+  }
+
+  Descriptor listener_, epoll_;
+  std::map<std::uint64_t, std::unique_ptr<Member>> members_;
+  std::uint64_t next_member_ = kMembers;
+  std::array<Member*, 128> places_{};
+  std::uint8_t next_place_ = kFirstPlace;
+  std::vector<Group> groups_;
+  std::map<std::pair<std::uint8_t, std::uint8_t>, Descriptor> channels_;
+  Services services_;
+  GsiDesk desk_;
+};
+
+}  // namespace
+
+int serve_as_broker() {
+  std::signal(SIGPIPE, SIG_IGN);
+  Descriptor listener = listen_as_broker();
+  if (!listener) {
+    if (errno == EADDRINUSE) return 0;
+    fmt::print(stderr, "weft broker: cannot take the name {}: {}\n", broker_name(), std::strerror(errno));
+    return 1;
+  }
+  Broker(std::move(listener)).run();
+  return 0;
+}
+
+}  // namespace weft::real

@@ -1,0 +1,161 @@
+#include "world/real/broker_line.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "world/real/clock.h"
+
+namespace weft::real {
+namespace {
+
+constexpr int kAnswerWithin = 5000;  // milliseconds
+constexpr Time kStartWithin = seconds(5);
+
+// The broker is no child of the program's: a program that waits for its children must not find one it does not know.
+// Hence clone() without a signal, and weft-broker leaves its starter at once.
+struct Start {
+  const char* program;
+  char* const* environment;
+};
+
+int become_broker(void* argument) {
+  const auto* start = static_cast<const Start*>(argument);
+  const char* arguments[] = {start->program, nullptr};
+  execve(start->program, const_cast<char* const*>(arguments), start->environment);
+  _exit(127);
+}
+
+bool start_broker(const std::string& program) {
+  constexpr std::size_t kStack = 64 * 1024;
+  // The program's own preloads and library paths are not the broker's.
+  std::array<char*, 1> environment{nullptr};
+  Start start{program.c_str(), environment.data()};
+  std::vector<char> stack(kStack);
+  auto* top = static_cast<void*>(stack.data() + (kStack & ~std::size_t{63}) - 64);
+  const int child = clone(become_broker, top, CLONE_VM | CLONE_VFORK, &start);
+  if (child < 0) return false;
+  int status = 0;
+  while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void doze(Time how_long) {
+  const timespec t{static_cast<time_t>(how_long / seconds(1)), static_cast<long>(how_long % seconds(1) / 1000)};
+  nanosleep(&t, nullptr);
+}
+
+tl::expected<Conversation, Trouble> reach_broker() {
+  const Time until = clock_now() + kStartWithin;
+  bool started = false;
+  for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
+    if (Conversation line = call_broker()) return line;
+    if (!started) {
+      const std::string program = broker_program();
+      if (program.empty()) {
+        return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
+      }
+      if (!start_broker(program)) {
+        return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
+      }
+      started = true;
+      continue;
+    }
+    if (clock_now() > until) {
+      return tl::unexpected(Trouble{ETIMEDOUT, fmt::format("the broker does not answer (abstract socket {})", broker_name())});
+    }
+    doze(pause);
+  }
+}
+
+Message greeting(std::span<const wire::Address> addresses) {
+  Message m(Topic::hello);
+  m.hello.process = getpid();
+  const char* name = program_invocation_short_name;
+  std::strncpy(m.hello.name.data(), name != nullptr ? name : "?", m.hello.name.size() - 1);
+  m.hello.address_count = static_cast<std::uint32_t>(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) m.hello.addresses[i] = addresses[i];
+  return m;
+}
+
+}  // namespace
+
+std::string broker_program() {
+  if (const char* named = std::getenv("WEFT_BROKER"); named != nullptr && *named != '\0') return named;
+  Dl_info where{};
+  if (dladdr(static_cast<const void*>(&kStartWithin), &where) == 0 || where.dli_fname == nullptr) return {};
+  const std::string library = where.dli_fname;
+  const std::string folder = library.substr(0, library.rfind('/') + 1);
+  for (const char* beside : {"../../bin/weft-broker", "../bin/weft-broker", "weft-broker"}) {
+    if (const std::string path = folder + beside; access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(std::span<const wire::Address> addresses, int door,
+                                                           int wake) {
+  const std::lock_guard guard(lock_);
+  // A broker may be about to leave just as we call: then there is no answer, and the next try starts another.
+  for (int tries = 0; tries < 5; ++tries) {
+    auto line = reach_broker();
+    if (!line) return tl::unexpected(line.error());
+    if (!line->say(greeting(addresses), {}, std::array{door, wake})) continue;
+    auto in = line->wait(kAnswerWithin);
+    if (!in) continue;
+    if (in->message.topic != Topic::welcome) return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
+    if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
+    if (in->descriptors.size() != addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    line_ = std::move(*line);
+    return Joined{static_cast<std::uint8_t>(in->message.place), std::move(in->descriptors)};
+  }
+  return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
+}
+
+std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) {
+  const std::lock_guard guard(lock_);
+  if (!line_ || !line_.say(question)) return std::nullopt;
+  const Time until = clock_now() + milliseconds(kAnswerWithin);
+  while (clock_now() < until) {
+    auto in = line_.wait(kAnswerWithin);
+    if (!in) {
+      if (line_.over()) return std::nullopt;
+      continue;
+    }
+    // An introduction that the other side asked for is no answer: it names another lane.
+    const bool mine = in->message.topic == answer && (answer != Topic::met || in->message.neighbour.place == question.neighbour.place);
+    if (mine) return in;
+    kept_.push_back(std::move(*in));
+  }
+  return std::nullopt;
+}
+
+void BrokerLine::say(const Message& message, std::string_view text) {
+  const std::lock_guard guard(lock_);
+  if (line_) (void)line_.say(message, text);
+}
+
+std::optional<Incoming> BrokerLine::hear() {
+  const std::lock_guard guard(lock_);
+  if (!kept_.empty()) {
+    Incoming in = std::move(kept_.front());
+    kept_.pop_front();
+    return in;
+  }
+  return line_ ? line_.hear() : std::nullopt;
+}
+
+bool BrokerLine::over() {
+  const std::lock_guard guard(lock_);
+  return line_.over();
+}
+
+}  // namespace weft::real

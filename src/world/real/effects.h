@@ -1,0 +1,51 @@
+// The real world as the card sees it: every effect happens at once.
+#pragma once
+
+#include <cstring>
+
+#include "host/device.h"
+#include "nic/reveal.h"
+#include "world/real/journal.h"
+#include "world/real/lane_owner.h"
+#include "world/real/pages.h"
+#include "world/real/port.h"
+
+namespace weft::real {
+
+class Effects {
+ public:
+  Effects(host::Device& device, Port& port, LaneOwner& owner, Journal& journal)
+      : device_(device), port_(port), owner_(owner), journal_(journal) {}
+
+  void emit(const nic::OutPacket& packet) { port_.emit(packet); }
+  void complete(std::uint32_t cq, const nic::Completion&) {
+    ++completions_;
+    nic::reveal(device_.card(), *this, now_, cq);
+  }
+  void notify(const nic::Event& event) {
+    device_.on_event(event);
+    if (event.kind != nic::EventKind::completion) return owner_.on_async_event();
+    if (const std::uint32_t channel = device_.channel_of(event.number); channel != nic::kNone) {
+      owner_.on_completion_event(channel);
+    }
+  }
+  void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
+  void read(nic::BusRead, const void*, std::size_t) {}
+  void touch(nic::OnChip, std::uint64_t) {}
+  void refused(Refusal why, const wire::Packet* packet) { journal_.refused(now_, why, packet); }
+  bool reach(std::byte* at, std::size_t bytes, bool writes) { return pages_are_there(at, bytes, writes); }
+
+  void set_now(Time now) { now_ = now; }
+  // How many so far: whoever polls wants to know whether something came for the program.
+  [[nodiscard]] std::uint64_t completions() const { return completions_; }
+
+ private:
+  host::Device& device_;
+  Port& port_;
+  LaneOwner& owner_;
+  Journal& journal_;
+  Time now_ = 0;
+  std::uint64_t completions_ = 0;
+};
+
+}  // namespace weft::real

@@ -1,0 +1,183 @@
+#include "world/real/engine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#include "wire/icrc.h"
+#include "world/large_pages.h"
+#include "world/real/addresses.h"
+#include "world/real/clock.h"
+#include "world/real/gsi.h"
+
+namespace weft::real {
+namespace {
+
+// A program that posts again this soon after its last packets left has more to post: what it posts leaves together.
+constexpr Time kBurst = microseconds(2);
+constexpr std::uint32_t kMaxDeferred = 16;
+// So many fruitless polls in a row, and the program is one that polls.
+constexpr std::uint32_t kPollsToDrive = 64;
+constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
+
+host::DeviceConfig device_config(const Settings& settings) {
+  host::DeviceConfig config;
+  config.gids = settings.addresses.empty() ? machine_addresses() : settings.addresses;
+  if (config.gids.size() > kMaxAddresses) config.gids.resize(kMaxAddresses);
+  config.mtu = 4096;
+  for (const wire::Address& a : config.gids) config.mtu = std::min(config.mtu, roce_mtu(a));
+  config.card.max_qps = std::min(settings.max_qps, kMaxQps);
+  config.card.max_cqs = 1U << 14;
+  config.card.max_srqs = 1U << 12;
+  config.card.region_slot_bits = 16;
+  return config;
+}
+
+}  // namespace
+
+Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, std::mutex& lock)
+    : settings_(settings),
+      owner_(owner),
+      lock_(lock),
+      device_(device_config(settings), random_),
+      port_(settings_, broker_),
+      effects_(device_, port_, owner, journal_),
+      card_(device_.card(), effects_) {
+  journal_.set_slots(device_.card().contexts.size());
+  world::advise_large_pages(device_.card().contexts.bytes());
+}
+
+tl::expected<void, Trouble> Lane::Engine::attach() {
+  if (port_.is_open()) return {};
+  door_memory_ = Descriptor(memfd_create("weft-door", MFD_CLOEXEC));
+  wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!door_memory_ || !wake_ || !kick_ || ftruncate(door_memory_.get(), sizeof(Door)) != 0) {
+    return tl::unexpected(Trouble{errno, std::strerror(errno)});
+  }
+  door_ = Mapping<Door>::of(door_memory_.get());
+  if (!door_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
+  auto joined = broker_.join(device_.config().gids, door_memory_.get(), wake_.get());
+  if (!joined) return tl::unexpected(joined.error());
+  device_.set_qpn_prefix(joined->place, 24 - kPlaceShift);
+  if (auto trouble = port_.open(std::move(*joined), device_.config().gids, *door_, clock_now())) {
+    return tl::unexpected(*trouble);
+  }
+  if (!start_thread()) return tl::unexpected(Trouble{errno, "cannot start the lane's thread"});
+  return {};
+}
+
+// ---- the program's calls -----------------------------------------------------------------------------------------------
+
+void Lane::Engine::rang() {
+  const Time now = clock_now();
+  effects_.set_now(now);
+  device_.take_doorbells([&](std::uint32_t slot) {
+    const nic::Context& c = device_.card().contexts[slot];
+    journal_.seen(now, slot, c.qpn, c.state);
+    card_.on_doorbell(now, slot);
+  });
+  if (driver_ == Driver::program && now - last_sent_ < kBurst && ++deferred_posts_ < kMaxDeferred) return;
+  if (port_.is_open()) transmit(now);
+}
+
+void Lane::Engine::poll() {
+  if (!port_.is_open()) return;
+  ++polls_;
+  if (driver_ == Driver::thread && ++empty_polls_ >= kPollsToDrive) {
+    driver_ = Driver::program;
+    polls_seen_ = 0;
+    kick();  // it must not wake up for packets any more
+  }
+  progress(clock_now(), driver_ == Driver::program);
+}
+
+void Lane::Engine::armed() {
+  empty_polls_ = 0;
+  if (driver_ == Driver::thread || !port_.is_open()) return;
+  driver_ = Driver::thread;
+  transmit(clock_now());
+  kick();
+}
+
+void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
+  if (!port_.is_open() || mad.size() != wire::kMadBytes) return;
+  const wire::Flow flow{.source = from, .destination = to, .source_port = wire::kRocePort};
+  const auto psn = static_cast<std::uint32_t>(random_.next());
+  port_.set_now(clock_now());
+  port_.send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
+  port_.flush();
+}
+
+// ---- driving -------------------------------------------------------------------------------------------------------------
+
+void Lane::Engine::progress(Time now, bool program_first) {
+  effects_.set_now(now);
+  port_.set_now(now);
+  const std::uint64_t before = effects_.completions();
+  receive();
+  if (now >= next_deadline()) on_time(now);
+  // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or at its
+  // next call. Once: whoever takes and takes must not keep the sender waiting.
+  if (program_first && effects_.completions() != before && !deferred_answers_) {
+    deferred_answers_ = true;
+    return;
+  }
+  if (card_.has_work()) transmit(now);
+}
+
+void Lane::Engine::transmit(Time now) {
+  effects_.set_now(now);
+  port_.set_now(now);
+  deferred_posts_ = 0;
+  deferred_answers_ = false;
+  for (std::uint32_t turns = 0; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
+  port_.flush();
+  last_sent_ = clock_now();
+  const bool unfinished = card_.has_work() || next_deadline() < wakes_at_;
+  if (sleeping_ && unfinished && driver_ == Driver::thread) kick();
+}
+
+void Lane::Engine::on_time(Time now) {
+  card_.on_time(now);
+  port_.on_time([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); }, [this] { settle(); });
+  port_.flush();
+}
+
+bool Lane::Engine::receive() {
+  return port_.receive([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); },
+                       [this] { settle(); });
+}
+
+void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc) {
+  wire::Packet& p = batch_[batched_];
+  p.flow = flow;
+  Refusal why = wire::parse(datagram, p);
+  if (why == Refusal::none && check_icrc && !wire::icrc_matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
+  if (why != Refusal::none) [[unlikely]] {
+    card_.on_refused(why);
+    port_.note_refused(flow, datagram, why);
+    return;
+  }
+  if (place_of(p.headers.bth.destination) != port_.place()) [[unlikely]]
+    return hand_on(flow, datagram);
+  card_.expect(p);
+  if (++batched_ == kBatch) settle();
+}
+
+void Lane::Engine::settle() {
+  const std::uint32_t n = std::exchange(batched_, 0);
+  if (n > 0) card_.on_packets(clock_now(), std::span(batch_).first(n));
+}
+
+// The kernel steers a datagram of several segments by its first one. The others may be for another program.
+void Lane::Engine::hand_on(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  Message m(Topic::datagram);
+  m.flow = flow;
+  broker_.say(m, {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()});
+}
+
+}  // namespace weft::real

@@ -1,0 +1,94 @@
+// What is inside a lane: the card and its port, driven by the program or by a thread of the lane's own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/device.h"
+#include "nic/card.h"
+#include "world/real/broker_line.h"
+#include "world/real/effects.h"
+#include "world/real/lane.h"
+#include "world/real/system_random.h"
+
+namespace weft::real {
+
+// Who drives the lane. A program that polls does it best: no thread has to be woken for a packet. A program that does not
+// poll leaves it to the lane's thread.
+enum class Driver : std::uint8_t { thread, program };
+
+class Lane::Engine {
+ public:
+  Engine(const Settings& settings, LaneOwner& owner, std::mutex& lock);
+  ~Engine();
+
+  [[nodiscard]] tl::expected<void, Trouble> attach();
+
+  [[nodiscard]] host::Device& device() { return device_; }
+  [[nodiscard]] BrokerLine& broker() { return broker_; }
+  [[nodiscard]] std::uint8_t place() const { return port_.place(); }
+
+  // With the lock held.
+  void rang();
+  void poll();
+  void armed();
+  void send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad);
+  [[nodiscard]] std::string report(const std::string& question);
+
+ private:
+  using Guard = std::unique_lock<std::mutex>;
+  static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
+
+  // -- driving (engine.cc) --
+  void progress(Time now, bool program_first);
+  void transmit(Time now);
+  void on_time(Time now);
+  [[nodiscard]] Time next_deadline() const { return std::min(card_.next_deadline(), port_.next_deadline()); }
+  bool receive();
+  void take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc);
+  void settle();
+  void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
+
+  // -- the lane's thread (engine_thread.cc) --
+  [[nodiscard]] bool start_thread();
+  void run();
+  void tick(Guard& guard);
+  void drive(Guard& guard);
+  void sleep(Guard& guard, Time until);
+  void hear_broker(Guard& guard);
+  void answer(const Incoming& question);
+  void kick();
+
+  const Settings settings_;
+  LaneOwner& owner_;
+  std::mutex& lock_;
+  SystemRandom random_;
+  host::Device device_;
+  BrokerLine broker_;
+  Port port_;
+  Journal journal_;
+  Effects effects_;
+  nic::Card<Effects> card_;
+  std::array<wire::Packet, kBatch> batch_;
+  std::uint32_t batched_ = 0;
+
+  Driver driver_ = Driver::thread;
+  std::uint32_t empty_polls_ = 0;  // in a row, while the thread drives
+  std::uint64_t polls_ = 0, polls_seen_ = 0;
+  std::uint32_t deferred_posts_ = 0;
+  bool deferred_answers_ = false;
+  Time last_sent_ = 0;
+
+  Descriptor door_memory_, wake_, kick_, quiet_, all_;  // two sets of descriptors: one without the port's
+  Mapping<Door> door_;
+  bool stopping_ = false, sleeping_ = false, broker_gone_ = false;
+  Time wakes_at_ = kNever;
+  std::thread thread_;
+};
+
+}  // namespace weft::real

@@ -1,0 +1,170 @@
+// The lane's thread: it drives when the program does not, and sleeps when there is nothing to do.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include "world/real/clock.h"
+#include "world/real/engine.h"
+#include "world/real/gsi.h"
+
+namespace weft::real {
+namespace {
+
+constexpr Time kTick = microseconds(500);       // how often the thread looks whether the program still polls
+constexpr Time kAfterglow = microseconds(10);   // after the last packet it looks once more before it sleeps
+constexpr std::uint32_t kRounds = 16;           // before the program may have the lock
+
+bool watch(int set, int fd) {
+  epoll_event e{};
+  e.events = EPOLLIN;
+  e.data.fd = fd;
+  return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+void drain(int fd) {
+  eventfd_t count = 0;
+  (void)eventfd_read(fd, &count);
+}
+
+}  // namespace
+
+bool Lane::Engine::start_thread() {
+  quiet_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  all_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  bool good = quiet_ && all_;
+  for (const int set : {quiet_.get(), all_.get()}) good = good && watch(set, kick_.get()) && watch(set, broker_.fd());
+  good = good && watch(all_.get(), wake_.get());
+  for (const int socket : port_.sockets()) good = good && watch(all_.get(), socket);
+  if (!good) return false;
+  // The program's signals are the program's.
+  sigset_t every{}, before{};
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "weft-lane");
+  } catch (const std::system_error&) {
+    errno = EAGAIN;
+    good = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return good;
+}
+
+Lane::Engine::~Engine() {
+  if (!thread_.joinable()) return;
+  {
+    const Guard guard(lock_);
+    stopping_ = true;
+    kick();
+  }
+  thread_.join();
+}
+
+void Lane::Engine::kick() { (void)eventfd_write(kick_.get(), 1); }
+
+void Lane::Engine::run() {
+  Guard guard(lock_);
+  while (!stopping_) {
+    driver_ == Driver::program ? tick(guard) : drive(guard);
+    hear_broker(guard);
+  }
+}
+
+// The program drives. If it has stopped polling, we take over.
+void Lane::Engine::tick(Guard& guard) {
+  if (polls_ == polls_seen_) {
+    driver_ = Driver::thread;
+    empty_polls_ = 0;
+    return;
+  }
+  polls_seen_ = polls_;
+  if (card_.has_work()) transmit(clock_now());
+  guard.unlock();
+  epoll_event event{};
+  const timespec wait{0, static_cast<long>(kTick / 1000)};
+  if (epoll_pwait2(quiet_.get(), &event, 1, &wait, nullptr) > 0 && event.data.fd == kick_.get()) drain(kick_.get());
+  guard.lock();
+}
+
+void Lane::Engine::drive(Guard& guard) {
+  Time last = clock_now();
+  for (Time now = last; now - last < kAfterglow; now = clock_now()) {
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
+      progress(clock_now(), false);
+      if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
+      last = clock_now();
+    }
+    guard.unlock();  // whoever waits for it may have it
+    std::this_thread::yield();
+    guard.lock();
+    if (stopping_ || driver_ == Driver::program) return;
+  }
+  sleep(guard, card_.has_work() ? clock_now() + microseconds(50) : next_deadline());
+}
+
+void Lane::Engine::sleep(Guard& guard, Time until) {
+  door_->asleep.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // against a neighbour's: we see its record, or it sees us asleep
+  if (port_.rings_empty()) {
+    sleeping_ = true;
+    wakes_at_ = until;
+    guard.unlock();
+    const Time wait = until == kNever ? 0 : std::max<Time>(until - clock_now(), 0);
+    const timespec how_long{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
+    std::array<epoll_event, 4> events{};
+    const int n = epoll_pwait2(all_.get(), events.data(), static_cast<int>(events.size()),
+                               until == kNever ? nullptr : &how_long, nullptr);
+    for (int i = 0; i < n; ++i) {
+      const int fd = events[static_cast<std::size_t>(i)].data.fd;
+      if (fd == kick_.get() || fd == wake_.get()) drain(fd);
+    }
+    guard.lock();
+    sleeping_ = false;
+    wakes_at_ = kNever;
+  }
+  door_->asleep.store(0, std::memory_order_relaxed);
+}
+
+void Lane::Engine::hear_broker(Guard& guard) {
+  while (auto in = broker_.hear()) {
+    switch (in->message.topic) {
+      case Topic::met: port_.on_met(*in); break;
+      case Topic::asked: answer(*in); break;
+      case Topic::datagram: {
+        const auto bytes = std::as_bytes(std::span(in->text.data(), in->text.size()));
+        std::span<const std::byte> mad;
+        if (parse_gsi(in->message.flow, bytes, mad) != Refusal::none) {
+          take(in->message.flow, bytes, true);  // a packet that was steered to another program
+          settle();
+          break;
+        }
+        guard.unlock();
+        owner_.on_mad(in->message.flow.source, in->message.flow.destination, mad);
+        guard.lock();
+        break;
+      }
+      default: break;
+    }
+  }
+  if (!broker_gone_ && broker_.over()) {  // what runs goes on; nobody new can join
+    broker_gone_ = true;
+    for (const int set : {quiet_.get(), all_.get()}) epoll_ctl(set, EPOLL_CTL_DEL, broker_.fd(), nullptr);
+  }
+}
+
+void Lane::Engine::answer(const Incoming& question) {
+  const std::string text = report(question.text);
+  Message m(Topic::answer);
+  m.ticket = question.message.ticket;
+  for (std::size_t at = 0; at <= text.size(); at += kMaxText) {
+    m.code = at + kMaxText <= text.size() ? EAGAIN : 0;  // more follows
+    broker_.say(m, std::string_view(text).substr(at, kMaxText));
+  }
+}
+
+}  // namespace weft::real

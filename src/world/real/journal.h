@@ -1,0 +1,60 @@
+// What has happened to each queue pair, for those who ask why it broke (`weft explain`): the states it went through, and
+// the first and last packet that was refused.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "nic/context.h"
+#include "wire/packet.h"
+#include "wire/refusal.h"
+
+namespace weft::real {
+
+class Journal {
+ public:
+  struct Refused {
+    Time when = 0;
+    Refusal why = Refusal::none;
+    wire::Opcode opcode{};
+    wire::Psn psn{};
+    wire::Address from{};
+  };
+  struct Change {
+    Time when = 0;
+    nic::QpState state{};
+  };
+  struct Record {
+    wire::Qpn qpn{};
+    std::uint8_t changes = 0;                // in all; the first and the latest are kept
+    nic::QpState state = nic::QpState::reset;
+    std::array<Change, 6> history{};
+    std::optional<Refused> first, last;      // refused packets; duplicates and gaps are a network's everyday life
+    std::uint32_t refused = 0;
+  };
+
+  // A queue pair's doorbell was heard: has its state changed?
+  void seen(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state) {
+    if (slot < records_.size() && records_[slot].qpn == qpn && records_[slot].state == state) [[likely]]
+      return;
+    note_state(now, slot, qpn, state);
+  }
+  void refused(Time now, Refusal why, const wire::Packet* packet);
+  void set_slots(std::uint32_t slots) { mask_ = slots - 1; }  // a power of two: a number's low bits are its slot
+
+  [[nodiscard]] const Record* of(std::uint32_t slot, wire::Qpn qpn) const;
+  // The last packets for queue pairs that do not exist.
+  [[nodiscard]] const std::optional<Refused>& stray() const { return stray_; }
+
+ private:
+  void note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state);
+
+  std::vector<Record> records_;  // by slot; grows with the highest in use
+  std::uint32_t mask_ = 0;
+  std::optional<Refused> stray_;
+};
+
+}  // namespace weft::real

@@ -1,0 +1,75 @@
+// What lanes, the broker and the weft command say to each other over a SEQPACKET socket. All of it stays on one machine
+// and within one user, so a message is a plain struct; the version says whether both mean the same by it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "wire/packet.h"
+#include "world/real/addresses.h"
+
+namespace weft::real {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+// A lane's place among the programs of its addresses is in the top 7 bits of its queue pair numbers. 0 is the broker's
+// (QP1), 127 is where multicast would be.
+inline constexpr std::uint32_t kPlaceShift = 17;
+inline constexpr std::uint8_t kFirstPlace = 1, kLastPlace = 126;
+
+constexpr std::uint8_t place_of(wire::Qpn qpn) { return static_cast<std::uint8_t>(qpn.raw() >> kPlaceShift); }
+
+// clang-format off
+enum class Topic : std::uint32_t {
+  hello, welcome,             // a lane joins: + its door, its eventfd / its place: + a UDP socket for each address
+  bind, bound,                // a port of a port space
+  release, listen,
+  meet, met,                  // another lane on this host: + channel, its door, its eventfd
+  datagram,                   // bytes follow: a packet that belongs to another lane, or to QP1
+  list, listed,               // the weft command: who is there; JSON follows
+  ask, asked, answer,         // the weft command asks a lane, through the broker; text follows
+};
+// clang-format on
+
+struct Hello {
+  std::uint32_t version = kProtocolVersion;
+  std::int32_t process = 0;
+  std::array<char, 32> name{};  // of the program
+  std::uint32_t address_count = 0;
+  std::array<wire::Address, kMaxAddresses> addresses{};
+};
+struct Service {
+  std::uint16_t space = 0, port = 0;
+  std::uint32_t on = 0;  // listen
+  wire::Address address{};
+};
+struct Neighbour {
+  wire::Address address{};
+  std::uint32_t place = 0;
+};
+struct Ticket {
+  std::uint64_t asker = 0;  // which connection of the broker's asked
+  std::uint32_t place = 0;
+};
+
+struct Message {
+  Topic topic{};
+  std::int32_t code = 0;  // errno, in answers
+  union {
+    Hello hello;
+    Service service;
+    Neighbour neighbour;
+    Ticket ticket;
+    wire::Flow flow;
+    std::uint32_t place;
+  };
+  std::uint32_t text_bytes = 0;  // what follows the struct
+
+  Message() : hello{} {}
+  explicit Message(Topic t) : topic(t), hello{} {}
+};
+static_assert(std::is_trivially_copyable_v<Message>);
+
+inline constexpr std::size_t kMaxText = 60 * 1024;  // of one message; longer answers come in several
+
+}  // namespace weft::real

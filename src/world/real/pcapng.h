@@ -1,0 +1,29 @@
+// The few blocks of pcapng that a capture of one interface needs (draft-ietf-opsawg-pcapng), in this machine's byte
+// order: readers learn it from the first block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weft::real::pcapng {
+
+struct Packet {
+  std::uint64_t wall_ns = 0;  // since 1970
+  bool inbound = false;
+  std::span<const std::byte> headers, payload;  // of one frame
+  std::string_view comment;                     // at most kMaxComment bytes of it are kept
+};
+
+inline constexpr std::size_t kMaxComment = 1024;
+
+// The section and its only interface: Ethernet, time in nanoseconds.
+void begin(std::vector<std::byte>& out, std::string_view interface, std::string_view description);
+
+void append(std::vector<std::byte>& out, const Packet& packet);
+// What append adds.
+[[nodiscard]] std::size_t bytes_of(const Packet& packet);
+
+}  // namespace weft::real::pcapng

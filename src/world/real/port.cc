@@ -1,0 +1,208 @@
+#include "world/real/port.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "wire/icrc.h"
+#include "world/real/roce_socket.h"
+
+namespace weft::real {
+
+Port::Port(const Settings& settings, BrokerLine& broker) : wire_(settings.wire), broker_(broker), settings_(settings) {}
+
+std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wire::Address> addresses, Door& door,
+                                  Time now) {
+  now_ = now;
+  if (!settings_.pcap.empty()) {
+    auto tap = Tap::open(settings_.pcap, now);
+    if (!tap) return Trouble{EIO, tap.error()};
+    tap_.emplace(std::move(*tap));
+  }
+  if (!settings_.impairments.empty()) {
+    const std::uint64_t stream = 2U * joined.place;
+    const auto make = [&](bool wanted, std::uint64_t nth) {
+      return wanted ? std::make_unique<Impairments>(settings_.impairments, settings_.seed, nth, now) : nullptr;
+    };
+    faults_out_ = make(settings_.impair_outbound, stream);
+    faults_in_ = make(settings_.impair_inbound, stream + 1);
+  }
+  slow_ = tap_.has_value() || faults_out_ || faults_in_;
+  place_ = joined.place;
+  addresses_.assign(addresses.begin(), addresses.end());
+  owned_ = std::move(joined.sockets);
+  for (const Descriptor& d : owned_) sockets_.push_back(d.get());
+  door_ = &door;
+  door.udp_room.store(receive_buffer_bytes(sockets_.front()), std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+// ---- routes ------------------------------------------------------------------------------------------------------------
+
+std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
+  const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(key.destination.bytes);
+  std::uint64_t h = words[0] * 0x9E37'79B9'7F4A'7C15 ^ words[1];
+  h = (h ^ (std::uint64_t{key.socket} << 8 | key.place)) * 0xBF58'476D'1CE4'E5B9;
+  return static_cast<std::size_t>(h ^ h >> 29);
+}
+
+Port::Route& Port::find_route(const RouteKey& key) {
+  auto [it, fresh] = routes_.try_emplace(key);
+  Route& route = it->second;
+  if (fresh) {
+    flush();  // what is on its way over the old routes goes first
+    route.udp = {.to = socket_address(key.destination, wire::kRocePort),
+                 .socket = sockets_[key.socket],
+                 .merge = !key.destination.is_v4()};
+  }
+  // Nobody there yet, perhaps: ask again, but not with every packet.
+  if (route.lane == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
+    route.asked = now_;
+    route.lane = key.place == 0 ? nullptr : ask_for(key);
+    route.udp.merge = route.lane != nullptr || !key.destination.is_v4();
+  }
+  last_key_ = key;
+  last_ = &route;
+  return route;
+}
+
+NeighbourLane* Port::lane_at(std::uint32_t place) {
+  for (const auto& lane : lanes_) {
+    if (lane->place() == place) return lane.get();
+  }
+  return nullptr;
+}
+
+NeighbourLane* Port::ask_for(const RouteKey& key) {
+  if (NeighbourLane* known = lane_at(key.place); known != nullptr && known->has_address(key.destination)) return known;
+  Message question(Topic::meet);
+  question.neighbour = {.address = key.destination, .place = key.place};
+  auto in = broker_.call(question, Topic::met);
+  if (!in || in->message.code != 0) return nullptr;
+  on_met(*in);
+  NeighbourLane* lane = lane_at(key.place);
+  if (lane != nullptr) lane->add_address(key.destination);
+  return lane;
+}
+
+void Port::on_met(Incoming& in) {
+  const auto place = static_cast<std::uint8_t>(in.message.neighbour.place);
+  if (in.descriptors.empty()) {  // gone
+    if (tight_ != nullptr && tight_->place() == place) tight_ = nullptr;
+    flush();
+    std::erase_if(lanes_, [&](const auto& lane) { return lane->place() == place; });
+    routes_.clear();
+    last_ = nullptr;
+    return;
+  }
+  if (in.descriptors.size() != 3 || lane_at(place) != nullptr) return;  // both asked at once
+  auto channel = Mapping<Channel>::of(in.descriptors[0].get());
+  auto door = Mapping<Door>::of(in.descriptors[1].get());
+  if (!channel || !door) return;
+  lanes_.push_back(std::make_unique<NeighbourLane>(place_, place, std::move(channel), std::move(door),
+                                                   std::move(in.descriptors[2])));
+  lanes_.back()->ring = wire_ != WireChoice::udp;
+  lanes_.back()->add_address(in.message.neighbour.address);
+}
+
+// ---- out ---------------------------------------------------------------------------------------------------------------
+
+void Port::emit(const nic::OutPacket& packet) {
+  wire::Flow flow = packet.flow;
+  flow.source_port = wire::kRocePort;  // the socket's; the ICRC covers it
+  if (slow_) [[unlikely]]
+    return emit_slowly(flow, packet);
+  Route& route = route_to(flow, place_of(packet.headers.bth.destination));
+  if (route.lane == nullptr) return sender_.add(route.udp, flow, packet);
+  use(*route.lane);
+  if (route.lane->ring) {
+    if (!route.lane->out.write(flow, packet)) ++ring_full_;
+  } else {
+    route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes + wire::kIcrcBytes);
+    sender_.add(route.udp, flow, packet);
+  }
+}
+
+void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet) {
+  std::array<std::byte, kDatagram> datagram;
+  const std::size_t header_bytes =
+      wire::encode_headers(packet.headers, std::span(datagram).first<wire::kMaxHeaderBytes>());
+  std::byte* at = datagram.data() + header_bytes;
+  for (const nic::Fragment& piece : packet.payload) at = std::copy_n(piece.data, piece.bytes, at);
+  const std::span<const std::byte> payload(datagram.data() + header_bytes, at);
+  const std::uint32_t icrc = wire::icrc_of(flow, std::span(datagram).first(header_bytes), payload);
+  at = std::fill_n(at, packet.headers.bth.pad, std::byte{0});
+  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), icrc);
+  offer(flow, {datagram.data(), at + wire::kIcrcBytes});
+}
+
+void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  slow_ ? offer(flow, datagram) : leave(flow, datagram);
+}
+
+void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  if (!faults_out_) return departure()(flow, datagram, {});
+  const std::string_view why = faults_out_->offer(now_, flow, datagram, departure());
+  if (!why.empty() && tap_) tap_->packet(now_, Direction::outbound, flow, datagram, why);
+}
+
+void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  const auto place = std::to_integer<std::uint32_t>(datagram[5]) >> 1;  // wire/headers.h: destination, behind 5 bytes
+  Route& route = route_to(flow, place);
+  if (route.lane == nullptr) return sender_.add(route.udp, flow, datagram);
+  use(*route.lane);
+  if (route.lane->ring) {
+    if (!route.lane->out.write(flow, datagram)) ++ring_full_;
+  } else {
+    route.lane->count_sent(datagram.size());
+    sender_.add(route.udp, flow, datagram);
+  }
+}
+
+void Port::flush() {
+  for (NeighbourLane* lane : used_) lane->announce();
+  if (!sender_.empty()) sender_.flush();
+  for (NeighbourLane* lane : used_) {
+    lane->publish();
+    lane->used = false;
+  }
+  used_.clear();
+}
+
+bool Port::blocked() {
+  if (tight_ == nullptr) {
+    for (NeighbourLane* lane : used_) {
+      if (!lane->has_room()) tight_ = lane;
+    }
+    tight_since_ = now_;
+    return tight_ != nullptr;
+  }
+  if (tight_->has_room()) {
+    tight_ = nullptr;
+    return false;
+  }
+  return now_ - tight_since_ < kPatience;  // a neighbour that sleeps that long loses packets, as any wire does
+}
+
+// ---- in ----------------------------------------------------------------------------------------------------------------
+
+bool Port::rings_empty() const {
+  return std::all_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->in.empty(); });
+}
+
+Time Port::next_deadline() const {
+  Time next = kNever;
+  if (faults_out_) next = std::min(next, faults_out_->next_deadline());
+  if (faults_in_) next = std::min(next, faults_in_->next_deadline());
+  if (tap_) next = std::min(next, tap_->next_deadline());
+  return next;
+}
+
+void Port::note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {
+  if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, fmt::format("refused: {}: {}", weft::text(why).counter, weft::text(why).meaning));
+}
+
+}  // namespace weft::real

@@ -1,0 +1,204 @@
+// The port of a lane: which way each packet takes (UDP, or the ring of a lane on this host), the tap that sees it, the
+// faults that befall it on purpose, and what arrives.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "nic/world.h"
+#include "world/real/broker_line.h"
+#include "world/real/impair.h"
+#include "world/real/neighbour.h"
+#include "world/real/settings.h"
+#include "world/real/tap.h"
+#include "world/real/udp_receiver.h"
+#include "world/real/udp_sender.h"
+
+namespace weft::real {
+
+class Port {
+ public:
+  Port(const Settings& settings, BrokerLine& broker);
+
+  [[nodiscard]] std::optional<Trouble> open(BrokerLine::Joined joined, std::span<const wire::Address> addresses,
+                                            Door& door, Time now);
+  [[nodiscard]] bool is_open() const { return !sockets_.empty(); }
+  [[nodiscard]] std::span<const int> sockets() const { return sockets_; }
+  [[nodiscard]] std::uint8_t place() const { return place_; }
+
+  // -- out --
+  void set_now(Time now) { now_ = now; }
+  void emit(const nic::OutPacket& packet);                                                // leaves with flush()
+  void send(const wire::Flow& flow, std::span<const std::byte> datagram);                 // likewise
+  void flush();
+  // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
+  [[nodiscard]] bool blocked();
+
+  // -- in --
+  // Calls take(flow, datagram, check_icrc) for what has arrived, and settle() before the bytes go. False: nothing had.
+  template <class Take, class Settle>
+  bool receive(Take&& take, Settle&& settle) {
+    bool any = false;
+    for (const auto& lane : lanes_) {
+      if (lane->in.empty()) continue;
+      any = true;
+      lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, bool has_icrc) {
+        arrive(flow, datagram, has_icrc, take, settle);
+      });
+      settle();
+      lane->in.done();
+    }
+    // A neighbour's ring costs nothing to look at, a socket a system call.
+    if (any || (!lanes_.empty() && ++rings_only_ % kRingsPerSocket != 0)) return any;
+    for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
+    return any;
+  }
+  [[nodiscard]] bool rings_empty() const;
+
+  // -- time: what the impairments hold back, and the tap's file --
+  [[nodiscard]] Time next_deadline() const;
+  template <class Take, class Settle>
+  void on_time(Take&& take, Settle&& settle) {
+    if (faults_in_) faults_in_->on_time(now_, arrival(take, settle));
+    if (faults_out_) faults_out_->on_time(now_, departure());
+    if (tap_) tap_->on_time(now_);
+  }
+  void note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
+
+  // -- neighbours --
+  void on_met(Incoming& in);
+
+  [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
+  [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_; }
+  [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
+  [[nodiscard]] const Impairments* faults(Direction d) const {
+    return d == Direction::outbound ? faults_out_.get() : faults_in_.get();
+  }
+  [[nodiscard]] Tap* tap() { return tap_ ? &*tap_ : nullptr; }
+
+ private:
+  static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 8;
+  static constexpr Time kPatience = milliseconds(10), kAskAgain = seconds(1);
+  static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
+
+  struct Route {
+    UdpRoute udp{};
+    NeighbourLane* lane = nullptr;
+    Time asked = 0;
+  };
+  struct RouteKey {
+    wire::Address destination{};
+    std::uint32_t socket = 0;
+    std::uint32_t place = 0;
+    friend bool operator==(const RouteKey&, const RouteKey&) = default;
+  };
+  struct RouteHash {
+    std::size_t operator()(const RouteKey& key) const;
+  };
+
+  [[nodiscard]] Route& route_to(const wire::Flow& flow, std::uint32_t place) {
+    const RouteKey key{flow.destination, socket_of(flow.source), place};
+    if (last_ != nullptr && last_key_ == key && (last_->lane != nullptr || now_ - last_->asked < kAskAgain)) [[likely]]
+      return *last_;
+    return find_route(key);
+  }
+  [[nodiscard]] std::uint32_t socket_of(const wire::Address& source) const {
+    for (std::uint32_t i = 1; i < addresses_.size(); ++i) {
+      if (addresses_[i] == source) return i;
+    }
+    return 0;
+  }
+  [[nodiscard]] Route& find_route(const RouteKey& key);
+  [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);
+  [[nodiscard]] NeighbourLane* lane_at(std::uint32_t place);
+  void use(NeighbourLane& lane) {
+    if (lane.used) return;
+    lane.used = true;
+    used_.push_back(&lane);
+  }
+  void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
+  void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet);
+  void offer(const wire::Flow& flow, std::span<const std::byte> datagram);
+  [[nodiscard]] auto departure() {
+    return [this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
+      if (tap_) tap_->packet(now_, Direction::outbound, flow, datagram, note);
+      leave(flow, datagram);
+    };
+  }
+  template <class Take, class Settle>
+  [[nodiscard]] auto arrival(Take& take, Settle& settle) {
+    return [&, this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
+      if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, note);
+      take(flow, datagram, true);
+      settle();
+    };
+  }
+
+  template <class Take, class Settle>
+  void arrive(const wire::Flow& flow, std::span<const std::byte> datagram, bool has_icrc, Take& take, Settle& settle) {
+    if (!slow_) [[likely]]
+      return take(flow, datagram, has_icrc);
+    if (faults_in_) {
+      const std::string_view why = faults_in_->offer(now_, flow, datagram, arrival(take, settle));
+      if (!why.empty() && tap_) tap_->packet(now_, Direction::inbound, flow, datagram, why);
+      return;
+    }
+    if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram);
+    take(flow, datagram, has_icrc);
+  }
+
+  template <class Take, class Settle>
+  bool receive_udp(std::size_t index, Take& take, Settle& settle) {
+    const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
+    std::int64_t taken = 0;
+    const std::uint32_t n =
+        receiver_.receive(sockets_[index], addresses_[index],
+                          [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
+                            taken += udp_cost(datagram.size());
+                            arrive(flow, datagram, true, take, settle);
+                          });
+    settle();
+    // An empty socket settles the account, whatever was lost or came from elsewhere.
+    if (n > 0) {
+      door_->udp_taken.fetch_add(taken, std::memory_order_relaxed);
+    } else if (sockets_.size() == 1) {
+      door_->udp_taken.store(sent, std::memory_order_relaxed);
+    }
+    return n > 0;
+  }
+
+  WireChoice wire_;
+  BrokerLine& broker_;
+  std::uint8_t place_ = 0;
+  std::vector<wire::Address> addresses_;
+  std::vector<Descriptor> owned_;
+  std::vector<int> sockets_;
+  Door* door_ = nullptr;
+  Time now_ = 0;
+
+  std::unordered_map<RouteKey, Route, RouteHash> routes_;
+  RouteKey last_key_{};
+  Route* last_ = nullptr;
+  std::vector<std::unique_ptr<NeighbourLane>> lanes_;
+  std::vector<NeighbourLane*> used_;
+  NeighbourLane* tight_ = nullptr;
+  Time tight_since_ = 0;
+
+  UdpSender sender_;
+  UdpReceiver receiver_;
+  std::uint32_t rings_only_ = 0;
+  std::uint64_t ring_full_ = 0;
+
+  bool slow_ = false;  // packets are looked at, or tampered with
+  const Settings& settings_;
+  std::optional<Tap> tap_;
+  std::unique_ptr<Impairments> faults_out_, faults_in_;
+};
+
+}  // namespace weft::real

@@ -1,0 +1,84 @@
+#include "world/real/roce_socket.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include "world/real/address_text.h"
+#include "world/real/messages.h"
+#include "world/real/socket_address.h"
+
+namespace weft::real {
+namespace {
+
+constexpr int kUdpNoCheck6Rx = 102, kUdpGro = 104;  // linux/udp.h, which cannot stand beside netinet/udp.h
+constexpr int kBufferBytes = 8 << 20;
+
+void set(int socket, int level, int option, int value) { (void)setsockopt(socket, level, option, &value, sizeof value); }
+
+// More than the system's limit only with CAP_NET_ADMIN; the limit otherwise.
+void enlarge_buffers(int socket) {
+  set(socket, SOL_SOCKET, SO_RCVBUF, kBufferBytes);
+  set(socket, SOL_SOCKET, SO_SNDBUF, kBufferBytes);
+  set(socket, SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes);
+  set(socket, SOL_SOCKET, SO_SNDBUFFORCE, kBufferBytes);
+}
+
+// DF, so that an unconnected socket sends identification 0, which the ICRC covers; segments that arrive together stay
+// together; the traffic class of what arrives, for ECN; and Soft-RoCE's IPv6 packets without a UDP checksum.
+void set_options(int socket, bool v4) {
+  set(socket, SOL_SOCKET, SO_REUSEPORT, 1);
+  set(socket, IPPROTO_UDP, kUdpGro, 1);
+  if (v4) {
+    set(socket, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+    set(socket, IPPROTO_IP, IP_RECVTOS, 1);
+  } else {
+    set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+    set(socket, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+    set(socket, IPPROTO_UDP, kUdpNoCheck6Rx, 1);
+  }
+}
+
+// The first byte of BTH's destination queue pair number is byte 5 of the UDP payload; its upper seven bits are the place.
+int steer_by_place(int socket) {
+  constexpr unsigned kDestinationByte = 5, kShift = kPlaceShift - 16;
+  std::array<sock_filter, 3> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kDestinationByte},
+                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, kShift},
+                                     sock_filter{BPF_RET | BPF_A, 0, 0, 0}};
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return setsockopt(socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter);
+}
+
+}  // namespace
+
+tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address) {
+  const bool v4 = address.is_v4();
+  Descriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const auto fail = [&](std::string_view deed) {
+    return tl::unexpected(Trouble{errno, fmt::format("cannot {} UDP port {} of {}: {}", deed, wire::kRocePort, text_of(address),
+                                                     std::strerror(errno))});
+  };
+  if (!socket) return fail("open");
+  set_options(socket.get(), v4);
+  enlarge_buffers(socket.get());
+  const SocketAddress name = socket_address(address, wire::kRocePort);
+  if (bind(socket.get(), &name.any, name.bytes()) != 0) return fail("take");
+  if (steer_by_place(socket.get()) != 0) return fail("steer packets of");
+  return socket;
+}
+
+int receive_buffer_bytes(int socket) {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  return getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &size) == 0 ? bytes : 0;
+}
+
+}  // namespace weft::real

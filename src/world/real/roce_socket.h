@@ -1,0 +1,19 @@
+// A UDP socket of port 4791, one of a group that shares an address: the kernel hands each packet to the member whose
+// place is in the packet's queue pair number.
+#pragma once
+
+#include <tl/expected.hpp>
+
+#include "wire/types.h"
+#include "world/real/descriptor.h"
+#include "world/real/trouble.h"
+
+namespace weft::real {
+
+// The next member of the address's group: the first is place 0. Members must be made in order, by one owner, and stay
+// open: the kernel finds them by their index.
+[[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address);
+
+[[nodiscard]] int receive_buffer_bytes(int socket);
+
+}  // namespace weft::real

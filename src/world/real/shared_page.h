@@ -1,0 +1,37 @@
+// What programs on one host show each other in shared memory: each has a door, and two that have met have a channel of
+// two rings. The other side is not trusted: what it writes is read once, checked, and can at worst lose packets.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::real {
+
+// One page per lane, written by everyone who sends to it.
+struct Door {
+  // The lane's thread is asleep, or about to be: whoever leaves something in a ring writes to its eventfd.
+  alignas(64) std::atomic<std::uint32_t> asleep{0};
+  // Room in the lane's UDP sockets, in bytes as the kernel counts them. A datagram that finds a socket's buffer full is
+  // lost without a word; on one host that need not be: senders count what they send, the receiver what it has taken.
+  alignas(64) std::atomic<std::int64_t> udp_sent{0};
+  alignas(64) std::atomic<std::int64_t> udp_taken{0};
+  std::atomic<std::int64_t> udp_room{0};
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+// A ring of records for one sender and one receiver. Positions count bytes and never wrap; a record never straddles
+// the end of the ring: what is left there is skipped.
+struct Ring {
+  static constexpr std::uint64_t kBytes = 1U << 19;
+
+  alignas(64) std::atomic<std::uint64_t> written{0};  // by the sender
+  alignas(64) std::atomic<std::uint64_t> taken{0};    // by the receiver
+  alignas(64) std::byte data[kBytes];
+};
+
+struct Channel {
+  Ring rings[2];  // [0]: from the lane with the lower place to the other
+};
+
+}  // namespace weft::real

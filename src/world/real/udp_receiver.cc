@@ -1,0 +1,44 @@
+#include "world/real/udp_receiver.h"
+
+namespace weft::real {
+namespace {
+constexpr int kUdpGro = 104;  // linux/udp.h
+}
+
+UdpReceiver::UdpReceiver() : buffers_(new std::byte[kMessages * kBufferBytes]) {
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    parts_[i] = {buffers_.get() + i * kBufferBytes, kBufferBytes};
+    headers_[i].msg_hdr.msg_iov = &parts_[i];
+    headers_[i].msg_hdr.msg_iovlen = 1;
+    headers_[i].msg_hdr.msg_name = &names_[i];
+    headers_[i].msg_hdr.msg_control = controls_[i].bytes.data();
+  }
+}
+
+int UdpReceiver::call(int socket) {
+  for (mmsghdr& h : headers_) {
+    h.msg_hdr.msg_namelen = sizeof(SocketAddress);
+    h.msg_hdr.msg_controllen = kControlBytes;
+  }
+  return recvmmsg(socket, headers_.data(), kMessages, MSG_DONTWAIT, nullptr);
+}
+
+std::size_t UdpReceiver::read_controls(msghdr& header, std::uint8_t& traffic_class, std::size_t bytes) {
+  std::size_t segment = bytes;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == kUdpGro) {
+      int value = 0;
+      std::memcpy(&value, CMSG_DATA(c), sizeof value);
+      if (value > 0) segment = static_cast<std::size_t>(value);
+    } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+      std::memcpy(&traffic_class, CMSG_DATA(c), 1);
+    } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+      int value = 0;
+      std::memcpy(&value, CMSG_DATA(c), sizeof value);
+      traffic_class = static_cast<std::uint8_t>(value);
+    }
+  }
+  return std::max<std::size_t>(segment, 1);
+}
+
+}  // namespace weft::real

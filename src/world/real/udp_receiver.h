@@ -1,0 +1,61 @@
+// Receiving many packets with one system call. Segments that left together arrive together (UDP_GRO).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "wire/packet.h"
+#include "world/real/socket_address.h"
+
+namespace weft::real {
+
+class UdpReceiver {
+ public:
+  UdpReceiver();
+
+  // One system call. Calls take(flow, datagram) for each packet; they stay until the next call. How many datagrams of the
+  // kernel's there were: kMessages, and there may be more.
+  template <class Take>
+  std::uint32_t receive(int socket, const wire::Address& own, Take&& take) {
+    const int n = call(socket);
+    for (int i = 0; i < n; ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      const std::size_t bytes = headers_[index].msg_len;
+      wire::Flow flow{.source = wire_address(names_[index]), .destination = own, .source_port = port_of(names_[index])};
+      const std::size_t segment = read_controls(headers_[index].msg_hdr, flow.traffic_class, bytes);
+      const std::byte* data = buffers_.get() + index * kBufferBytes;
+      for (std::size_t at = 0; at < bytes; at += segment) {
+        take(flow, std::span<const std::byte>(data + at, std::min(segment, bytes - at)));
+      }
+    }
+    return n > 0 ? static_cast<std::uint32_t>(n) : 0;
+  }
+
+  static constexpr std::size_t kMessages = 16;
+
+ private:
+  static constexpr std::size_t kBufferBytes = 65536, kControlBytes = 64;
+
+  int call(int socket);
+  // The size of the segments; a whole datagram is one.
+  static std::size_t read_controls(msghdr& header, std::uint8_t& traffic_class, std::size_t bytes);
+
+  std::unique_ptr<std::byte[]> buffers_;
+  std::array<mmsghdr, kMessages> headers_{};
+  std::array<iovec, kMessages> parts_{};
+  std::array<SocketAddress, kMessages> names_{};
+  struct alignas(cmsghdr) Control {
+    std::array<char, kControlBytes> bytes;
+  };
+  std::array<Control, kMessages> controls_{};
+};
+
+}  // namespace weft::real

@@ -1,0 +1,169 @@
+#include "world/real/udp_sender.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <poll.h>
+
+#include "wire/icrc.h"
+
+namespace weft::real {
+namespace {
+
+constexpr int kUdpSegment = 103;  // linux/udp.h
+constexpr int kPatience = 20;     // milliseconds: a network card that takes no more for so long loses packets
+
+template <class Value>
+std::size_t add_control(msghdr& header, std::size_t used, int level, int type, Value value) {
+  auto* c = static_cast<cmsghdr*>(static_cast<void*>(static_cast<char*>(header.msg_control) + used));
+  c->cmsg_level = level;
+  c->cmsg_type = type;
+  c->cmsg_len = CMSG_LEN(sizeof value);
+  std::memcpy(CMSG_DATA(c), &value, sizeof value);
+  return used + CMSG_SPACE(sizeof value);
+}
+
+}  // namespace
+
+UdpSender::UdpSender() : arena_(new std::byte[kArena]) {}
+
+void UdpSender::make_room(std::size_t parts, std::size_t arena) {
+  const bool full = message_count_ == kMessages || part_count_ + parts > kParts || arena_used_ + arena > kArena;
+  if (full) flush();
+}
+
+UdpSender::Pending& UdpSender::message_for(const UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes) {
+  if (message_count_ > 0) {
+    Pending& last = messages_[message_count_ - 1];
+    const bool joins = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
+                       bytes <= last.segment && last.segments < kMaxSegments && last.bytes + bytes <= kMaxDatagram;
+    if (joins) {
+      last.closed = bytes < last.segment;
+      last.bytes += bytes;
+      ++last.segments;
+      return last;
+    }
+  }
+  Pending& fresh = messages_[message_count_++];
+  fresh = {.route = &route,
+           .bytes = bytes,
+           .segment = bytes,
+           .segments = 1,
+           .first_part = static_cast<std::uint32_t>(part_count_),
+           .parts = 0,
+           .traffic_class = traffic_class,
+           .closed = false};
+  return fresh;
+}
+
+void UdpSender::append(Pending& message, const std::byte* data, std::size_t bytes) {
+  if (message.parts > 0) {
+    iovec& last = parts_[part_count_ - 1];
+    if (static_cast<std::byte*>(last.iov_base) + last.iov_len == data) {
+      last.iov_len += bytes;
+      return;
+    }
+  }
+  parts_[part_count_++] = {const_cast<std::byte*>(data), bytes};
+  ++message.parts;
+}
+
+void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& p) {
+  const std::uint8_t pad = p.headers.bth.pad;
+  const bool copies = p.payload_bytes <= kCopied;
+  make_room(p.payload.size() + 2, wire::kMaxHeaderBytes + 16 + (copies ? p.payload_bytes : 0));
+  std::byte* header = arena_.get() + arena_used_;
+  const std::size_t header_bytes =
+      wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
+  const auto total = static_cast<std::uint32_t>(header_bytes + p.payload_bytes + pad + wire::kIcrcBytes);
+  Pending& message = message_for(route, flow.traffic_class, total);
+  std::byte* at = header + header_bytes;
+  std::uint32_t icrc = 0;
+  if (copies) {
+    for (const nic::Fragment& piece : p.payload) {
+      std::memcpy(at, piece.data, piece.bytes);
+      at += piece.bytes;
+    }
+    icrc = wire::icrc_of(flow, {header, header_bytes}, std::span<const std::byte>(header + header_bytes, at));
+  } else {
+    append(message, header, header_bytes);
+    std::array<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
+    std::size_t count = 0;
+    for (const nic::Fragment& piece : p.payload) {
+      append(message, piece.data, piece.bytes);
+      pieces[count++] = {piece.data, piece.bytes};
+    }
+    icrc = wire::icrc_of(flow, {header, header_bytes},
+                         std::span<const std::span<const std::byte>>(pieces.data(), count));
+  }
+  std::memset(at, 0, pad);
+  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);
+  std::byte* end = at + pad + wire::kIcrcBytes;
+  copies ? append(message, header, static_cast<std::size_t>(end - header))
+         : append(message, at, static_cast<std::size_t>(end - at));
+  arena_used_ = static_cast<std::size_t>(end - arena_.get());
+}
+
+void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram) {
+  make_room(1, datagram.size());
+  std::byte* at = arena_.get() + arena_used_;
+  std::memcpy(at, datagram.data(), datagram.size());
+  arena_used_ += datagram.size();
+  append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size())), at, datagram.size());
+}
+
+void UdpSender::fill(mmsghdr& out, std::size_t index) {
+  const Pending& m = messages_[index];
+  msghdr& h = out.msg_hdr;
+  h = {};
+  h.msg_name = const_cast<sockaddr*>(&m.route->to.any);
+  h.msg_namelen = m.route->to.bytes();
+  h.msg_iov = &parts_[m.first_part];
+  h.msg_iovlen = m.parts;
+  if (m.segments == 1 && m.traffic_class == 0) return;
+  h.msg_control = controls_[index].bytes.data();
+  std::size_t used = 0;
+  if (m.segments > 1) used = add_control(h, used, IPPROTO_UDP, kUdpSegment, static_cast<std::uint16_t>(m.segment));
+  if (m.traffic_class != 0) {
+    const bool v4 = m.route->to.any.sa_family == AF_INET;
+    used = add_control(h, used, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, int{m.traffic_class});
+  }
+  h.msg_controllen = used;
+}
+
+void UdpSender::send(std::size_t first, std::size_t count) {
+  const int socket = messages_[first].route->socket;
+  while (count > 0) {
+    const int sent = sendmmsg(socket, &headers_[first], static_cast<unsigned>(count), MSG_DONTWAIT);
+    ++calls_;
+    if (sent > 0) {
+      first += static_cast<std::size_t>(sent);
+      count -= static_cast<std::size_t>(sent);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == ENOBUFS) {
+      pollfd p{socket, POLLOUT, 0};
+      if (::poll(&p, 1, kPatience) > 0) continue;
+    }
+    ++failed_;  // this one cannot be sent: no route, too long, memory gone. To the card it is lost.
+    ++first;
+    --count;
+  }
+}
+
+void UdpSender::flush() {
+  for (std::size_t i = 0; i < message_count_; ++i) fill(headers_[i], i);
+  for (std::size_t i = 0; i < message_count_;) {
+    std::size_t same = 1;
+    while (i + same < message_count_ && messages_[i + same].route->socket == messages_[i].route->socket) ++same;
+    send(i, same);
+    i += same;
+  }
+  message_count_ = part_count_ = arena_used_ = 0;
+}
+
+}  // namespace weft::real

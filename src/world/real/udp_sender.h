@@ -1,0 +1,73 @@
+// Sending many packets with one system call, and as few datagrams as the kernel lets us: consecutive packets of one size
+// to one destination leave as one segmented datagram (UDP_SEGMENT). Large payloads go straight from the program's
+// memory; small ones are copied next to their headers, which costs less than naming them to the kernel.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "nic/world.h"
+#include "world/real/socket_address.h"
+
+namespace weft::real {
+
+// Where datagrams of one destination go.
+struct UdpRoute {
+  SocketAddress to{};
+  int socket = -1;
+  bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
+};
+
+class UdpSender {
+ public:
+  UdpSender();
+
+  // The payload must stay until flush().
+  void add(const UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& packet);
+  void add(const UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram);
+  [[nodiscard]] bool empty() const { return message_count_ == 0; }
+  void flush();
+
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }  // datagrams that the kernel refused
+
+ private:
+  static constexpr std::size_t kMessages = 64, kParts = 512, kArena = 320 * 1024, kControlBytes = 64;
+  static constexpr std::size_t kCopied = 512;         // payloads up to this are copied
+  static constexpr std::size_t kMaxSegments = 64, kMaxDatagram = 65000;
+
+  struct Pending {
+    const UdpRoute* route = nullptr;
+    std::uint32_t bytes = 0, segment = 0, segments = 0, first_part = 0, parts = 0;
+    std::uint8_t traffic_class = 0;
+    bool closed = false;  // a shorter segment ends a datagram
+  };
+
+  Pending& message_for(const UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
+  void append(Pending& message, const std::byte* data, std::size_t bytes);
+  void make_room(std::size_t parts, std::size_t arena);
+  void fill(mmsghdr& header, std::size_t index);
+  void send(std::size_t first, std::size_t count);
+
+  std::unique_ptr<std::byte[]> arena_;
+  std::size_t arena_used_ = 0;
+  std::array<Pending, kMessages> messages_{};
+  std::size_t message_count_ = 0;
+  std::array<iovec, kParts> parts_{};
+  std::size_t part_count_ = 0;
+  std::array<mmsghdr, kMessages> headers_{};
+  struct alignas(cmsghdr) Control {
+    std::array<char, kControlBytes> bytes;
+  };
+  std::array<Control, kMessages> controls_{};
+  std::uint64_t calls_ = 0, failed_ = 0;
+};
+
+}  // namespace weft::real

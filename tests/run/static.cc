@@ -1,0 +1,2 @@
+// A program without a dynamic loader.
+int main() { return 5; }
