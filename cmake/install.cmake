@@ -20,9 +20,11 @@ target_link_libraries(weft_package INTERFACE isal)
 
 install(TARGETS weft_package EXPORT weft ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weft" TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
-if(TARGET weft)
-  install(TARGETS weft RUNTIME)
-endif()
+foreach(program weft weft-broker)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME)
+  endif()
+endforeach()
 # What `weft run` puts before programs, in lib/weft beside bin whatever the machine calls its library folder: weft finds
 # it from its own place.
 foreach(face weft_ibverbs weft_rdmacm weft_sysfs)

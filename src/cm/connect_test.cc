@@ -166,6 +166,31 @@ TEST(CmConnect, ToNobodyIsRejected) {
   });
 }
 
+TEST(CmConnect, IsPatientWithAListenerWhoIsLate) {
+  Settings settings;
+  settings.listener_patience = milliseconds(200);
+  Pair pair({}, settings);
+  accept_and_get_ready(pair);
+  connect(pair);
+  pair.run(pair.now + milliseconds(100));
+  EXPECT_THAT(pair.a_events, IsEmpty());
+  pair.b.listen(test::kService, {}, 1);
+  pair.run(pair.now + milliseconds(100));
+  EXPECT_THAT(pair.names(pair.a_events), ElementsAre("response"));
+}
+
+TEST(CmConnect, IsPatientForSoLong) {
+  Settings settings;
+  settings.listener_patience = milliseconds(200);
+  Pair pair({}, settings);
+  connect(pair);
+  const Time began = pair.now;
+  pair.run();
+  EXPECT_THAT(pair.names(pair.a_events), ElementsAre("rejected"));
+  EXPECT_LT(pair.now - began, milliseconds(230));
+  EXPECT_LT(pair.sent, 20u);
+}
+
 TEST(CmConnect, WithoutAnAnswerIsUnreachable) {
   Pair pair;
   pair.lose = [](const Datagram&) { return true; };

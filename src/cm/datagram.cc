@@ -83,6 +83,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmSidrRep& rep, Effects&
   if (const Refused refused = theirs(arrival, rep.request_id, 0, c); refused != Refused::none) return refused;
   const bool other_service = rep.status == service_status::kSuccess && rep.service_id != c->service_id;
   if (c->state != State::service_asked || other_service) return Refused::unexpected;
+  if (rep.status == service_status::kUnsupported && is_patient(*c, arrival.now)) return Refused::none;
   Event event{.what = Happening::service_answer,
               .reason = rep.status,
               .peer = {.qpn = rep.qpn},

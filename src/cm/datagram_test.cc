@@ -80,6 +80,19 @@ TEST(CmDatagram, ForNobodyIsUnsupported) {
   EXPECT_EQ(pair.a_events[0].reason, service_status::kUnsupported);
 }
 
+TEST(CmDatagram, IsPatientWithAListenerWhoIsLate) {
+  Settings settings;
+  settings.listener_patience = milliseconds(200);
+  Pair pair({}, settings);
+  ask(pair);
+  pair.run(pair.now + milliseconds(100));
+  EXPECT_TRUE(pair.a_events.empty());
+  answer(pair, service_status::kSuccess);
+  pair.run();
+  ASSERT_THAT(pair.names(pair.a_events), ElementsAre("service_answer"));
+  EXPECT_EQ(pair.a_events[0].reason, service_status::kSuccess);
+}
+
 TEST(CmDatagram, AListenerForConnectionsIsNotAsked) {
   Pair pair;
   pair.b.listen(test::kDatagramService, {}, 4);

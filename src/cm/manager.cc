@@ -111,6 +111,14 @@ void Manager::enter_timewait(Connection& c, Time now) {
   set_deadline(c, now + time_of(c.path.ack_timeout));
 }
 
+// Nobody listens: is it too early to believe it? Then the question will soon be asked again.
+bool Manager::is_patient(Connection& c, Time now) {
+  if (now - c.began >= settings_.listener_patience) return false;
+  c.retries_left = c.max_retries;
+  set_deadline(c, now + settings_.listener_patience / 8);
+  return true;
+}
+
 // --- speaking --------------------------------------------------------------------------------------------------------
 
 void Manager::say(Connection& c, const wire::CmBody& body, Effects& out) {
@@ -119,6 +127,7 @@ void Manager::say(Connection& c, const wire::CmBody& body, Effects& out) {
 }
 
 void Manager::ask(Connection& c, const wire::CmBody& body, Time now, Effects& out) {
+  c.began = now;
   c.retries_left = c.max_retries;
   say(c, body, out);
   set_deadline(c, now + c.wait);

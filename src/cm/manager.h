@@ -29,6 +29,9 @@ struct Settings {
   std::uint8_t response_timeout = 17;
   std::uint8_t service_timeout = 22;  // "I heard you, wait 17 s", while the user thinks
   std::uint8_t max_retries = 15;
+  // "Nobody listens" is taken for "nobody listens yet" for so long, and asked again: of two programs that agree to connect
+  // now, the one that listens may be the slower. 0 believes it at once.
+  Time listener_patience = 0;
   std::size_t max_connections = 65'536;  // of all states, finished ones still remembered included
   std::uint32_t max_backlog = 1'024;     // as Linux has it: more, or none, is this much
 };
@@ -97,6 +100,7 @@ class Manager {
   Refused repeated_request(Connection& c, const Arrival& arrival, Effects& out);
   Refused repeated_response(Connection& c, Effects& out);
   void begin_request(const Arrival& arrival, const wire::CmReq& req, ListenerId listener, Effects& out);
+  [[nodiscard]] bool is_patient(Connection& c, Time now);
   // receive_end.cc: what delays, refuses or ends it
   Refused on(const Arrival& arrival, const wire::CmMra& mra, Effects& out);
   Refused on(const Arrival& arrival, const wire::CmRej& rej, Effects& out);

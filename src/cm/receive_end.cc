@@ -28,6 +28,8 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRej& rej, Effects& out
   fill(event.private_data, rej.private_data);
   switch (c->state) {
     case State::request_sent:
+      if (rej.reason == reason::kInvalidServiceId && is_patient(*c, arrival.now)) return Refused::none;
+      [[fallthrough]];
     case State::request_received:
     case State::response_sent:
       tell(*c, event, out);

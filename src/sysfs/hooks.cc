@@ -70,7 +70,7 @@ bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
 using Compare = int(const void*, const void*);
 using Filter = int(const void*);
 
-// ---- what is there ---------------------------------------------------------------------------------------------------
+// ---- what is there --------------------------------------------------------------------------------------------------
 
 WEFT_HOOK(int, stat, (const char* given, void* out), (path, out))
 WEFT_HOOK(int, stat64, (const char* given, void* out), (path, out))
@@ -106,7 +106,7 @@ WEFT_HOOK(ssize_t, lgetxattr, (const char* given, const char* name, void* value,
 WEFT_HOOK(ssize_t, listxattr, (const char* given, char* list, size_t size), (path, list, size))
 WEFT_HOOK(ssize_t, llistxattr, (const char* given, char* list, size_t size), (path, list, size))
 
-// ---- where links lead ------------------------------------------------------------------------------------------------
+// ---- where links lead -----------------------------------------------------------------------------------------------
 
 WEFT_HOOK(ssize_t, readlink, (const char* given, char* out, size_t size), (path, out, size))
 WEFT_HOOK(ssize_t, readlinkat, (int folder, const char* given, char* out, size_t size), (folder, path, out, size))
@@ -129,7 +129,7 @@ WEFT_HOOK_RESOLVING(realpath, (const char* given, char* out), (path, out))
 WEFT_HOOK_RESOLVING(__realpath_chk, (const char* given, char* out, size_t room), (path, out, room))
 WEFT_HOOK_RESOLVING(canonicalize_file_name, (const char* given), (path))
 
-// ---- opening ---------------------------------------------------------------------------------------------------------
+// ---- opening --------------------------------------------------------------------------------------------------------
 
 #define WEFT_HOOK_OPEN(name)                                                             \
   WEFT_EXPORT(int, name, (const char* given, int flags, ...)) {                          \
@@ -169,7 +169,7 @@ WEFT_HOOK(void*, fopen64, (const char* given, const char* mode), (path, mode))
 WEFT_HOOK(void*, freopen, (const char* given, const char* mode, void* stream), (path, mode, stream))
 WEFT_HOOK(void*, freopen64, (const char* given, const char* mode, void* stream), (path, mode, stream))
 
-// ---- folders ---------------------------------------------------------------------------------------------------------
+// ---- folders --------------------------------------------------------------------------------------------------------
 
 WEFT_HOOK(void*, opendir, (const char* given), (path))
 WEFT_HOOK(int, scandir, (const char* given, void* out, Filter* filter, Compare* compare), (path, out, filter, compare))

@@ -44,36 +44,51 @@ bool skip(const char*& at, const char* prefix) {
   return true;
 }
 
+// Has it come to the end of a name?
+bool at_end(const char* at) { return *at == '\0' || *at == '/'; }
+
 // Behind /sys: /class/infiniband, /devices/virtual/infiniband, the same with _verbs, and what is in them.
 bool is_of_rdma(const char* at) {
   if (!skip(at, "/class/infiniband") && !skip(at, "/devices/virtual/infiniband")) return false;
   (void)skip(at, "_verbs");
-  return *at == '\0' || *at == '/';
+  return at_end(at);
+}
+
+// UCX, for one, takes a device for absent that has no character device.
+bool is_device(const char* at) { return skip(at, "/dev/infiniband") && at_end(at); }
+
+// The part of a path that stands behind the folder; nullptr if it is not ours.
+const char* part_in_folder(const char* path) {
+  if (is_device(path)) return path;
+  return skip(path, kSys) && is_of_rdma(path) ? path : nullptr;
 }
 
 }  // namespace
 
 bool is_ours(const char* path) {
-  // Most paths are refused by their first bytes.
-  return path != nullptr && std::strncmp(path, kSys, kSysBytes) == 0 && is_of_rdma(path + kSysBytes) &&
-         root().path != nullptr;
+  if (path == nullptr || path[0] != '/' || (path[1] != 's' && path[1] != 'd')) return false;  // most are not
+  return part_in_folder(path) != nullptr && root().path != nullptr;
 }
 
 const char* into_folder(const char* path, char (&buffer)[PATH_MAX]) {
-  const char* rest = path + kSysBytes;
-  const std::size_t rest_bytes = std::strlen(rest) + 1;
-  if (root().bytes + rest_bytes > sizeof buffer) return path;
+  const char* part = part_in_folder(path);
+  const std::size_t bytes = std::strlen(part) + 1;
+  if (root().bytes + bytes > sizeof buffer) return path;
   std::memcpy(buffer, root().path, root().bytes);
-  std::memcpy(buffer + root().bytes, rest, rest_bytes);
+  std::memcpy(buffer + root().bytes, part, bytes);
   return buffer;
 }
 
 void out_of_folder(char* path) {
   if (path == nullptr || root().path == nullptr || std::strncmp(path, root().path, root().bytes) != 0) return;
-  const char* rest = path + root().bytes;
-  if (!is_of_rdma(rest)) return;
-  std::memmove(path + kSysBytes, rest, std::strlen(rest) + 1);
-  std::memcpy(path, kSys, kSysBytes);
+  const char* part = path + root().bytes;
+  const std::size_t bytes = std::strlen(part) + 1;
+  if (is_device(part)) {
+    std::memmove(path, part, bytes);
+  } else if (is_of_rdma(part)) {
+    std::memmove(path + kSysBytes, part, bytes);
+    std::memcpy(path, kSys, kSysBytes);
+  }
 }
 
 }  // namespace weft::sysfs

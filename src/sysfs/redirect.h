@@ -1,4 +1,5 @@
-// Which paths lead into the folder that plays /sys (WEFT_SYSFS), and how they are written there and back.
+// Which paths lead into the folder that plays /sys (WEFT_SYSFS), and how they are written there and back. In it, dev is
+// what /dev/infiniband leads to.
 #pragma once
 
 #include <climits>
@@ -11,7 +12,7 @@ namespace weft::sysfs {
 // `path`, which is ours, in the folder; or itself when that is too long to write.
 [[nodiscard]] const char* into_folder(const char* path, char (&buffer)[PATH_MAX]);
 
-// A path that leads into the folder, as it is called in /sys: shorter, so in its own place. Others stay as they are.
+// A path that leads into the folder, as programs know it: shorter, so in its own place. Others stay as they are.
 void out_of_folder(char* path);
 
 }  // namespace weft::sysfs

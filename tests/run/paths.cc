@@ -105,9 +105,19 @@ void folders() {
   check("chdir", ::chdir(kFolder) == 0 && is_type(::open("node_type", O_RDONLY)));
 }
 
+void devices() {
+  struct stat s {};
+  check("/dev/infiniband/uverbs0", ::stat("/dev/infiniband/uverbs0", &s) == 0 && S_ISCHR(s.st_mode));
+  check("/dev/infiniband/rdma_cm", ::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0);
+  char out[4096] = "";
+  check("realpath of /dev/infiniband",
+        ::realpath("/dev/infiniband", out) == out && std::strcmp(out, "/dev/infiniband") == 0);
+}
+
 // Where nothing is ours, nothing changes.
 void others() {
   check("other names", ::access("/sys/class/infiniband_other", F_OK) != 0 && errno == ENOENT);
+  check("other devices", ::access("/dev/infinibands", F_OK) != 0 && ::access("/dev/null", F_OK) == 0);
   check("other folders", ::access("/sys/class/net/lo", F_OK) == 0);
   check("what is not there", ::open("/sys/class/infiniband/mlx5_0/node_type", O_RDONLY) < 0 && errno == ENOENT);
   const int fd = ::open("/tmp", O_TMPFILE | O_RDWR, 0600);  // a mode behind flags without O_CREAT
@@ -122,6 +132,7 @@ int main() {
   looking();
   links();
   folders();
+  devices();
   others();
   return failures == 0 ? 0 : 1;
 }

@@ -9,9 +9,10 @@ import unittest
 from pathlib import Path
 
 SAMPLE = sys.argv.pop()
-FIELDS = ["frame.time_epoch", "frame.interface_name", "frame.packet_flags_direction", "frame.comment", "frame.protocols",
-          "ip.src", "ipv6.dst", "ip.dsfield.ecn", "ip.checksum.status", "udp.dstport", "infiniband.bth.opcode",
-          "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.reth.r_key", "infiniband.reth.dmalen"]
+FIELDS = ["frame.time_epoch", "frame.interface_name", "frame.packet_flags_direction", "frame.comment",
+          "frame.protocols", "ip.src", "ipv6.dst", "ip.dsfield.ecn", "ip.checksum.status", "udp.dstport",
+          "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.reth.r_key",
+          "infiniband.reth.dmalen"]
 
 
 def capture():

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSysfsLibrary = "libweft_sysfs.so", kConnectionManager = "librdmacm.so.1";
+constexpr std::string_view kSysfsLibrary = "libweft_sysfs.so";
 
 void set(const char* variable, const std::string& value) { (void)::setenv(variable, value.c_str(), 1); }
 
@@ -28,17 +28,14 @@ tl::expected<Installation, std::string> find_installation() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (error) return tl::unexpected("cannot find out where weft is: /proc/self/exe: " + error.message());
-  const fs::path libraries = executable.parent_path().parent_path() / "lib" / "weft";
-  for (const std::string_view library : {std::string_view("libibverbs.so.1"), kSysfsLibrary}) {
-    if (fs::exists(libraries / library, error)) continue;
-    return tl::unexpected(
-        fmt::format("{} is missing: build it, or install Weft again", (libraries / library).string()));
+  const fs::path programs = executable.parent_path(), libraries = programs.parent_path() / "lib" / "weft";
+  const fs::path broker = programs / "weft-broker";
+  for (const fs::path& file :
+       {libraries / "libibverbs.so.1", libraries / "librdmacm.so.1", libraries / kSysfsLibrary, broker}) {
+    if (fs::exists(file, error)) continue;
+    return tl::unexpected(fmt::format("{} is missing: build it, or install Weft again", file.string()));
   }
-  if (!fs::exists(libraries / kConnectionManager, error)) {
-    fmt::print(stderr, "weft run: warning: {} is missing, so that rdma_cm is the machine's own\n",
-               (libraries / kConnectionManager).string());
-  }
-  return Installation{executable, libraries};
+  return Installation{broker, libraries};
 }
 
 tl::expected<void, std::string> offer_libraries(const Installation& installation) {
@@ -48,7 +45,7 @@ tl::expected<void, std::string> offer_libraries(const Installation& installation
         fmt::format("the loader cannot be told of a folder with ':' or ';' in its name: {}", installation.libraries));
   }
   prepend("LD_LIBRARY_PATH", installation.libraries);
-  set("WEFT_BROKER", installation.executable);
+  set("WEFT_BROKER", installation.broker);
   return {};
 }
 

@@ -7,9 +7,9 @@
 
 namespace weft::cli {
 
-// Where the faces are: beside the folder of this executable, in the build tree and installed alike.
+// The broker stands beside this executable, and the libraries in ../lib/weft: in the build tree and installed alike.
 struct Installation {
-  std::string executable, libraries;
+  std::string broker, libraries;
 };
 
 // Or a sentence that says what is missing.

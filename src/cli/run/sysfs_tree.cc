@@ -107,7 +107,10 @@ std::vector<SysfsEntry> sysfs_tree(const std::vector<wire::Address>& addresses,
   tree.link("class/infiniband_verbs/uverbs0", "../../" + uverbs);
   tree.file(uverbs + "/ibdev", name);
   tree.file(uverbs + "/abi_version", "1");
-  tree.file(uverbs + "/dev", "231:192");
+  tree.file(uverbs + "/dev", "1:3");
+  // There is no kernel driver to open; but programs look whether there is a character device that they may open.
+  tree.link("dev/infiniband/uverbs0", "/dev/null");
+  tree.link("dev/infiniband/rdma_cm", "/dev/null");
   return tree.take();
 }
 

@@ -1,5 +1,5 @@
 // The folder that plays /sys for programs under `weft run`: class/infiniband and class/infiniband_verbs with the one
-// device that Weft is.
+// device that Weft is, and /dev/infiniband.
 #pragma once
 
 #include <string>

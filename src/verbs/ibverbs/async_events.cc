@@ -10,10 +10,16 @@ namespace weft::verbs {
 namespace {
 
 // In the order of nic::EventKind, which begins with the one that is no asynchronous event.
-constexpr std::array kTypes{IBV_EVENT_CQ_ERR,        IBV_EVENT_CQ_ERR,       IBV_EVENT_QP_FATAL,
-                            IBV_EVENT_QP_REQ_ERR,    IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_COMM_EST,
-                            IBV_EVENT_SQ_DRAINED,    IBV_EVENT_QP_LAST_WQE_REACHED,
-                            IBV_EVENT_SRQ_LIMIT_REACHED, IBV_EVENT_SRQ_ERR};
+constexpr std::array kTypes{IBV_EVENT_CQ_ERR,
+                            IBV_EVENT_CQ_ERR,
+                            IBV_EVENT_QP_FATAL,
+                            IBV_EVENT_QP_REQ_ERR,
+                            IBV_EVENT_QP_ACCESS_ERR,
+                            IBV_EVENT_COMM_EST,
+                            IBV_EVENT_SQ_DRAINED,
+                            IBV_EVENT_QP_LAST_WQE_REACHED,
+                            IBV_EVENT_SRQ_LIMIT_REACHED,
+                            IBV_EVENT_SRQ_ERR};
 static_assert(kTypes.size() == static_cast<std::size_t>(nic::EventKind::srq_error) + 1);
 
 enum class Subject { cq, srq, qp, none };

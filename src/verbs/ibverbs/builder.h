@@ -1,5 +1,5 @@
-// Work that a program builds between ibv_wr_start and ibv_wr_complete: all of it is posted, or none. It is staged here, in
-// room that was made with the queue pair, because others must not see half of it.
+// Work that a program builds between ibv_wr_start and ibv_wr_complete: all of it is posted, or none. It is staged here,
+// in room that was made with the queue pair, because others must not see half of it.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,9 @@ namespace weft::verbs {
 
 inline ibv_wc_status status_of(const nic::Completion& c) {
   static constexpr std::array table{
-      IBV_WC_SUCCESS,         IBV_WC_LOC_LEN_ERR,  IBV_WC_LOC_QP_OP_ERR,     IBV_WC_LOC_PROT_ERR,
-      IBV_WC_WR_FLUSH_ERR,    IBV_WC_MW_BIND_ERR,  IBV_WC_BAD_RESP_ERR,      IBV_WC_LOC_ACCESS_ERR,
-      IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,      IBV_WC_RETRY_EXC_ERR,
-      IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_REM_ABORT_ERR, IBV_WC_FATAL_ERR};
+      IBV_WC_SUCCESS,     IBV_WC_LOC_LEN_ERR,   IBV_WC_LOC_QP_OP_ERR,     IBV_WC_LOC_PROT_ERR,    IBV_WC_WR_FLUSH_ERR,
+      IBV_WC_MW_BIND_ERR, IBV_WC_BAD_RESP_ERR,  IBV_WC_LOC_ACCESS_ERR,    IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR,
+      IBV_WC_REM_OP_ERR,  IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_REM_ABORT_ERR,   IBV_WC_FATAL_ERR};
   static_assert(table.size() == static_cast<std::size_t>(nic::Status::fatal) + 1);
   return table[static_cast<std::size_t>(c.status)];
 }
@@ -31,7 +30,8 @@ inline ibv_wc_opcode opcode_of(const nic::Completion& c) {
 
 inline unsigned flags_of(const nic::Completion& c) {
   const auto flag = [](bool set, unsigned bit) { return set ? bit : 0U; };
-  return flag(c.has_grh, IBV_WC_GRH) | flag(c.has_immediate, IBV_WC_WITH_IMM) | flag(c.has_invalidated, IBV_WC_WITH_INV);
+  return flag(c.has_grh, IBV_WC_GRH) | flag(c.has_immediate, IBV_WC_WITH_IMM) |
+         flag(c.has_invalidated, IBV_WC_WITH_INV);
 }
 
 // Immediate data in network order, or the key that was invalidated, as a number.

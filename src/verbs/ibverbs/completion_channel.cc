@@ -1,9 +1,10 @@
 // Completion channels. Which queues have an event waiting stands in the device (host::Device), each at most once; the
 // channel's descriptor is readable as long as any has.
+#include "verbs/ibverbs/completion_channel.h"
+
 #include <mutex>
 
 #include "verbs/ibverbs/acknowledge.h"
-#include "verbs/ibverbs/completion_channel.h"
 #include "verbs/ibverbs/errors.h"
 
 namespace weft::verbs {

@@ -11,10 +11,7 @@
 namespace weft::verbs {
 
 Context::Context(ibv_device& dev, const real::Settings& settings)
-    : verbs_context{},
-      cm_port(*this),
-      lane(settings, *this),
-      device([this]() -> host::Device& {
+    : verbs_context{}, cm_port(*this), lane(settings, *this), device([this]() -> host::Device& {
         const std::lock_guard lock(lane.lock());
         return lane.device();
       }()) {

@@ -38,8 +38,8 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
   });
 }
 
-int poll_cq(ibv_cq* ibcq, int entries, ibv_wc* wc) {
-  CompletionQueue& cq = ours(ibcq);
+namespace {
+int poll_held(CompletionQueue& cq, int entries, ibv_wc* wc) {
   const Hold hold(*cq.owner);
   if (!hold) return -EIO;
   Room<nic::Completion, 16> batch;
@@ -50,6 +50,14 @@ int poll_cq(ibv_cq* ibcq, int entries, ibv_wc* wc) {
     for (std::uint32_t i = 0; i < taken; ++i) fill(wc[filled++], batch[i]);
     if (taken < room.size()) break;
   }
+  return filled;
+}
+}  // namespace
+
+int poll_cq(ibv_cq* ibcq, int entries, ibv_wc* wc) {
+  CompletionQueue& cq = ours(ibcq);
+  const int filled = poll_held(cq, entries, wc);
+  if (filled == 0) cq.owner->lane.rest();
   return filled;
 }
 

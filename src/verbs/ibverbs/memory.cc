@@ -4,9 +4,9 @@
 #include "verbs/ibverbs/context.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/host_address.h"
-#include "verbs/ibverbs/memory_check.h"
 #include "verbs/ibverbs/operations.h"
 #include "verbs/ibverbs/rights.h"
+#include "world/real/pages.h"
 
 namespace weft::verbs {
 namespace {
@@ -35,10 +35,8 @@ host::RegionOptions options_of(const Request& r) {
             .address = kFirstAddress,
             .rights = rights_of(r.access)};
   }
-  return {.memory = place_of(number_of(r.memory)),
-          .length = r.length,
-          .address = r.iova,
-          .rights = rights_of(r.access)};
+  return {
+      .memory = place_of(number_of(r.memory)), .length = r.length, .address = r.iova, .rights = rights_of(r.access)};
 }
 
 // 0 or errno. Takes time for large memory, so it runs without the lane's lock. On-demand memory need not be there yet.
@@ -47,7 +45,7 @@ int judge(const Request& r) {
   if (r.implicit()) return 0;
   const std::uint64_t first = number_of(r.memory);
   if (r.memory == nullptr || r.length == 0 || first + (r.length - 1) < first) return EINVAL;
-  return r.on_demand() ? 0 : bring_in(place_of(first), r.length, r.writable());
+  return r.on_demand() || real::pages_are_there(place_of(first), r.length, r.writable()) ? 0 : EFAULT;
 }
 
 ibv_mr* register_region(ibv_pd* pd, Request r) {
@@ -82,7 +80,7 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, Request r) {
     // Old rights, if they stay, decide whether the new memory must be writable; only the card knows them by now.
     if (const int code = judge(r); code != 0) return code;
   } else if (access && r.writable()) {
-    if (const int code = bring_in(place_of(number_of(mr->addr)), mr->length, true); code != 0) return code;
+    if (!real::pages_are_there(place_of(number_of(mr->addr)), mr->length, true)) return EFAULT;
   }
   const Hold hold(c);
   if (!hold) return EIO;
@@ -124,7 +122,7 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
       if (refusal == Refusal::key_no_permission) return EPERM;
       if (refusal != Refusal::none) return EINVAL;
     }
-    if (fault && list[i].length != 0) (void)bring_in(place, list[i].length, write);
+    if (fault && list[i].length != 0) (void)real::pages_are_there(place, list[i].length, write);
   }
   return 0;
 }

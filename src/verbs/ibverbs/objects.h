@@ -34,7 +34,7 @@ struct DeviceMemory : ibv_dm {
   [[nodiscard]] std::byte* at(std::uint64_t offset) const { return &lines[0].bytes[0] + offset; }
 
   std::unique_ptr<Line[]> lines;
-  std::uint64_t size = 0;  // bytes
+  std::uint64_t size = 0;   // bytes
   std::uint32_t users = 0;  // regions
 };
 

@@ -1,5 +1,5 @@
-// The interface before 2007. Its objects have other layouts, so that a program of that time is refused politely: it finds
-// every name, no device, and ENOSYS.
+// The interface before 2007. Its objects have other layouts, so that a program of that time is refused politely: it
+// finds every name, no device, and ENOSYS.
 #include <cerrno>
 
 // clang-format off
@@ -16,18 +16,18 @@
 
 #define WEFT_OLD(name) asm(".symver weft_old_" #name ", " #name "@IBVERBS_1.0");
 
-#define WEFT_OLD_NOTHING(name)              \
+#define WEFT_OLD_NOTHING(name)                    \
   __attribute__((used)) void* weft_old_##name() { \
-    errno = ENOSYS;                         \
-    return nullptr;                         \
-  }                                         \
+    errno = ENOSYS;                               \
+    return nullptr;                               \
+  }                                               \
   WEFT_OLD(name)
 
-#define WEFT_OLD_REFUSAL(name)            \
+#define WEFT_OLD_REFUSAL(name)                  \
   __attribute__((used)) int weft_old_##name() { \
-    errno = ENOSYS;                       \
-    return ENOSYS;                        \
-  }                                       \
+    errno = ENOSYS;                             \
+    return ENOSYS;                              \
+  }                                             \
   WEFT_OLD(name)
 
 extern "C" {

@@ -1,5 +1,5 @@
-// The path of an address handle or a connection: verbs' attributes, which know LIDs and service levels, and what a RoCE v2
-// card makes of them.
+// The path of an address handle or a connection: verbs' attributes, which know LIDs and service levels, and what a RoCE
+// v2 card makes of them.
 #pragma once
 
 #include <algorithm>

@@ -103,7 +103,8 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) {
   if (!translate(*attr, mask, attributes)) return EINVAL;
   const Hold hold(*qp.owner);
   if (!hold) return EIO;
-  const bool ends = (attr_mask & IBV_QP_STATE) != 0 && (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_ERR);
+  const bool ends =
+      (attr_mask & IBV_QP_STATE) != 0 && (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_ERR);
   if (ends) qp.owner->settle_debts();
   try {
     if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;

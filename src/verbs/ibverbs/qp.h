@@ -4,7 +4,6 @@
 
 namespace weft::verbs {
 
-
 // Null and errno; `attr.cap` becomes what was got.
 QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr);
 

@@ -217,8 +217,7 @@ void set_builders(QueuePair& qp, std::uint64_t operations) {
 }
 
 ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* ex) {
-  constexpr std::uint32_t known =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  constexpr std::uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   const auto has = [ex](ibv_qp_init_attr_mask bit) { return (ex->comp_mask & bit) != 0; };
   if ((ex->comp_mask & ~known) != 0) return refuse(EOPNOTSUPP);
   if (!has(IBV_QP_INIT_ATTR_PD) || ex->pd == nullptr) return refuse(EINVAL);

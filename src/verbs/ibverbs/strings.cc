@@ -57,8 +57,14 @@ constexpr std::array kEvents{"CQ error",
                              "WQ fatal"};
 static_assert(kEvents.size() == IBV_EVENT_WQ_FATAL + 1);
 
-constexpr std::array kNodes{kUnknown,    "InfiniBand channel adapter", "InfiniBand switch", "InfiniBand router",
-                            "iWARP NIC", "usNIC",                      "usNIC UDP",         "unspecified"};
+constexpr std::array kNodes{kUnknown,
+                            "InfiniBand channel adapter",
+                            "InfiniBand switch",
+                            "InfiniBand router",
+                            "iWARP NIC",
+                            "usNIC",
+                            "usNIC UDP",
+                            "unspecified"};
 static_assert(kNodes.size() == IBV_NODE_UNSPECIFIED + 1);
 
 constexpr std::array kPortStates{"no state change (NOP)", "down", "init", "armed", "active", "active defer"};
@@ -75,13 +81,13 @@ struct Rate {
 };
 // What rdma-core says, rounding included: 28 Gb/s counts as 11 times 2.5, 14 Gb/s as no multiple.
 constexpr std::array kRates{
-    Rate{IBV_RATE_2_5_GBPS, 2500, 1},      Rate{IBV_RATE_5_GBPS, 5000, 2},      Rate{IBV_RATE_10_GBPS, 10000, 4},
-    Rate{IBV_RATE_20_GBPS, 20000, 8},      Rate{IBV_RATE_30_GBPS, 30000, 12},   Rate{IBV_RATE_40_GBPS, 40000, 16},
-    Rate{IBV_RATE_60_GBPS, 60000, 24},     Rate{IBV_RATE_80_GBPS, 80000, 32},   Rate{IBV_RATE_120_GBPS, 120000, 48},
-    Rate{IBV_RATE_14_GBPS, 14062, 0},      Rate{IBV_RATE_56_GBPS, 56250, 0},    Rate{IBV_RATE_112_GBPS, 112500, 0},
-    Rate{IBV_RATE_168_GBPS, 168750, 0},    Rate{IBV_RATE_25_GBPS, 25781, 0},    Rate{IBV_RATE_100_GBPS, 103125, 0},
-    Rate{IBV_RATE_200_GBPS, 206250, 0},    Rate{IBV_RATE_300_GBPS, 309375, 0},  Rate{IBV_RATE_28_GBPS, 28125, 11},
-    Rate{IBV_RATE_50_GBPS, 53125, 20},     Rate{IBV_RATE_400_GBPS, 425000, 160}, Rate{IBV_RATE_600_GBPS, 637500, 240},
+    Rate{IBV_RATE_2_5_GBPS, 2500, 1},     Rate{IBV_RATE_5_GBPS, 5000, 2},        Rate{IBV_RATE_10_GBPS, 10000, 4},
+    Rate{IBV_RATE_20_GBPS, 20000, 8},     Rate{IBV_RATE_30_GBPS, 30000, 12},     Rate{IBV_RATE_40_GBPS, 40000, 16},
+    Rate{IBV_RATE_60_GBPS, 60000, 24},    Rate{IBV_RATE_80_GBPS, 80000, 32},     Rate{IBV_RATE_120_GBPS, 120000, 48},
+    Rate{IBV_RATE_14_GBPS, 14062, 0},     Rate{IBV_RATE_56_GBPS, 56250, 0},      Rate{IBV_RATE_112_GBPS, 112500, 0},
+    Rate{IBV_RATE_168_GBPS, 168750, 0},   Rate{IBV_RATE_25_GBPS, 25781, 0},      Rate{IBV_RATE_100_GBPS, 103125, 0},
+    Rate{IBV_RATE_200_GBPS, 206250, 0},   Rate{IBV_RATE_300_GBPS, 309375, 0},    Rate{IBV_RATE_28_GBPS, 28125, 11},
+    Rate{IBV_RATE_50_GBPS, 53125, 20},    Rate{IBV_RATE_400_GBPS, 425000, 160},  Rate{IBV_RATE_600_GBPS, 637500, 240},
     Rate{IBV_RATE_800_GBPS, 850000, 320}, Rate{IBV_RATE_1200_GBPS, 1275000, 480}};
 
 }  // namespace

@@ -29,8 +29,8 @@ struct Interface {
 
 [[nodiscard]] std::vector<Interface> machine_interfaces();
 
-// Which of them a device takes if it is told nothing: of devices that are up and not the loopback, IPv4 first, then IPv6
-// that is not of one link only, at most kMaxAddresses; if there are none, 127.0.0.1.
+// Which of them a device takes if it is told nothing: of devices that are up and not the loopback, IPv4 first, then
+// IPv6 that is not of one link only, at most kMaxAddresses; if there are none, 127.0.0.1.
 [[nodiscard]] std::vector<wire::Address> usual_addresses(const std::vector<Interface>& interfaces);
 [[nodiscard]] std::vector<wire::Address> machine_addresses();
 

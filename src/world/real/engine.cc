@@ -66,6 +66,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   if (auto trouble = port_.open(std::move(*joined), device_.config().gids, *door_, clock_now())) {
     return tl::unexpected(*trouble);
   }
+  if (settings_.stats) remember_to_print(*this);
   if (!start_thread()) return tl::unexpected(Trouble{errno, "cannot start the lane's thread"});
   return {};
 }
@@ -118,7 +119,8 @@ void Lane::Engine::progress(Time now, bool program_first) {
   effects_.set_now(now);
   port_.set_now(now);
   const std::uint64_t before = effects_.completions();
-  receive();
+  const bool vain = !receive();
+  vain_polls_.store(vain ? vain_polls_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
   if (now >= next_deadline()) on_time(now);
   // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or at its
   // next call. Once: whoever takes and takes must not keep the sender waiting.

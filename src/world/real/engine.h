@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -9,11 +10,14 @@
 #include <thread>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "host/device.h"
 #include "nic/card.h"
 #include "world/real/broker_line.h"
 #include "world/real/effects.h"
 #include "world/real/lane.h"
+#include "world/real/stats.h"
 #include "world/real/system_random.h"
 
 namespace weft::real {
@@ -22,10 +26,10 @@ namespace weft::real {
 // poll leaves it to the lane's thread.
 enum class Driver : std::uint8_t { thread, program };
 
-class Lane::Engine {
+class Lane::Engine : public PrintsStats {
  public:
   Engine(const Settings& settings, LaneOwner& owner, std::mutex& lock);
-  ~Engine();
+  ~Engine() override;
 
   [[nodiscard]] tl::expected<void, Trouble> attach();
 
@@ -33,15 +37,21 @@ class Lane::Engine {
   [[nodiscard]] BrokerLine& broker() { return broker_; }
   [[nodiscard]] std::uint8_t place() const { return port_.place(); }
 
+  void rest() {
+    if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) std::this_thread::yield();
+  }
   // With the lock held.
   void rang();
   void poll();
   void armed();
   void send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad);
   [[nodiscard]] std::string report(const std::string& question);
+  [[nodiscard]] nlohmann::json explain(wire::Qpn qpn);
+  void print_stats() override;  // to standard error, once, if the user asked for it
 
  private:
   using Guard = std::unique_lock<std::mutex>;
+  static constexpr std::uint32_t kVainPolls = 256;
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
   // -- driving (engine.cc) --
@@ -80,6 +90,7 @@ class Lane::Engine {
   Driver driver_ = Driver::thread;
   std::uint32_t empty_polls_ = 0;  // in a row, while the thread drives
   std::uint64_t polls_ = 0, polls_seen_ = 0;
+  std::atomic<std::uint32_t> vain_polls_{0};  // in a row, whoever drives
   std::uint32_t deferred_posts_ = 0;
   bool deferred_answers_ = false;
   Time last_sent_ = 0;
@@ -88,6 +99,7 @@ class Lane::Engine {
   Mapping<Door> door_;
   bool stopping_ = false, sleeping_ = false, broker_gone_ = false;
   Time wakes_at_ = kNever;
+  bool stats_printed_ = false;
   std::thread thread_;
 };
 

@@ -9,6 +9,7 @@
 #include "world/real/clock.h"
 #include "world/real/engine.h"
 #include "world/real/gsi.h"
+#include "world/real/stats.h"
 
 namespace weft::real {
 namespace {
@@ -55,6 +56,7 @@ bool Lane::Engine::start_thread() {
 }
 
 Lane::Engine::~Engine() {
+  forget_to_print(*this);
   if (!thread_.joinable()) return;
   {
     const Guard guard(lock_);
@@ -62,6 +64,7 @@ Lane::Engine::~Engine() {
     kick();
   }
   thread_.join();
+  print_stats();
 }
 
 void Lane::Engine::kick() { (void)eventfd_write(kick_.get(), 1); }

@@ -20,6 +20,7 @@ Time Lane::now() const { return clock_now(); }
 void Lane::rang() { engine_->rang(); }
 void Lane::poll() { engine_->poll(); }
 void Lane::armed() { engine_->armed(); }
+void Lane::rest() { engine_->rest(); }
 std::uint8_t Lane::place() const { return engine_->place(); }
 
 tl::expected<std::uint16_t, Trouble> Lane::bind_service(std::uint16_t space, const wire::Address& address,

@@ -40,6 +40,11 @@ class Lane {
   void poll();   // drives the lane: for whoever found a completion queue empty
   void armed();  // somebody will sleep until an event comes: the background thread takes over
 
+  // -- without the lock --
+  // For whoever polled in vain: after many vain polls others may have the processor. Two programs that poll must not need
+  // more processors than there are.
+  void rest();
+
   // -- the connection manager; without the lock --
   // The first byte (most significant) of every communication id that this program gives out: answers find it by that.
   [[nodiscard]] std::uint8_t place() const;

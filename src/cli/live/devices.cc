@@ -1,0 +1,59 @@
+// weft devices: the device that a program would find here, and the programs that have it open.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/live/programs.h"
+#include "world/real/address_text.h"
+#include "world/real/addresses.h"
+#include "world/real/settings.h"
+
+namespace weft::cli {
+namespace {
+
+nlohmann::json describe(const real::Settings& settings, const std::vector<RunningLane>& lanes) {
+  const auto addresses = settings.addresses.empty() ? real::machine_addresses() : settings.addresses;
+  nlohmann::json gids = nlohmann::json::array(), programs = nlohmann::json::array();
+  std::uint16_t mtu = 4096;
+  for (const wire::Address& a : addresses) {
+    gids.push_back(real::text_of(a));
+    mtu = std::min(mtu, real::roce_mtu(a));
+  }
+  for (const RunningLane& lane : lanes) {
+    programs.push_back({{"process", lane.process}, {"program", lane.program}, {"place", lane.place}, {"addresses", lane.addresses}});
+  }
+  return {{"device", "weft0"}, {"state", "PORT_ACTIVE"}, {"link_layer", "Ethernet"}, {"gid_type", "RoCE v2"},
+          {"gids", gids},      {"active_mtu", mtu},      {"programs", programs}};
+}
+
+int run(bool json) {
+  const auto settings = real::Settings::from_environment();
+  if (!settings) return usage_error(settings.error());
+  const nlohmann::json facts = describe(*settings, RunningPrograms().list());
+  if (json) {
+    fmt::print("{}\n", facts.dump(2));
+    return kOk;
+  }
+  fmt::print("weft0: {}, {}, RoCE v2, active_mtu {}\n", "PORT_ACTIVE", "Ethernet", facts["active_mtu"].get<int>());
+  for (std::size_t i = 0; i < facts["gids"].size(); ++i) {
+    fmt::print("  GID {}: {}\n", i, facts["gids"][i].get<std::string>());
+  }
+  if (facts["programs"].empty()) fmt::print("  no program has it open\n");
+  for (const auto& p : facts["programs"]) {
+    fmt::print("  open in {} (pid {}) at {}\n", p["program"].get<std::string>(), p["process"].get<std::int64_t>(),
+               fmt::join(p["addresses"].get<std::vector<std::string>>(), ", "));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command add_devices(CLI::App& weft, const Behind&) {
+  CLI::App& app = *weft.add_subcommand("devices", "Show the device that programs find here, and who has it open");
+  auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "Print as JSON");
+  return {.app = &app, .run = [json] { return run(*json); }};
+}
+
+}  // namespace weft::cli

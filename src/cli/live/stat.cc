@@ -1,0 +1,61 @@
+// weft stat: the counters of running programs, under the names that operators know from Soft-RoCE and mlx5.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/live/programs.h"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  bool json = false, all = false;
+  std::int64_t process = 0;
+};
+
+void print_lane(const nlohmann::json& lane, bool all) {
+  fmt::print("{} (pid {}), place {}\n", lane["program"].get<std::string>(), lane["process"].get<std::int64_t>(),
+             lane["place"].get<int>());
+  for (const auto& [group, values] : {std::pair{"counters", lane["counters"]}, std::pair{"port", lane["port"]}}) {
+    for (const auto& [name, value] : values.items()) {
+      const bool zero = value.is_number() && value.get<std::int64_t>() == 0;
+      if (!zero || all) fmt::print("  {:<28} {:>14}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+}
+
+int run(const Options& options) {
+  RunningPrograms running;
+  nlohmann::json lanes = nlohmann::json::array();
+  for (const RunningLane& lane : running.list()) {
+    if (options.process != 0 && lane.process != options.process) continue;
+    auto answer = running.ask(lane, "counters");
+    if (!answer) continue;  // it has just gone
+    (*answer)["program"] = lane.program;
+    (*answer)["process"] = lane.process;
+    (*answer)["place"] = lane.place;
+    lanes.push_back(std::move(*answer));
+  }
+  if (options.json) {
+    fmt::print("{}\n", lanes.dump(2));
+  } else {
+    for (const auto& lane : lanes) print_lane(lane, options.all);
+  }
+  if (!lanes.empty()) return kOk;
+  if (!options.json) fmt::print(stderr, "weft: no {} program runs on the card\n", options.process != 0 ? "such" : "");
+  return kFailed;
+}
+
+}  // namespace
+
+Command add_stat(CLI::App& weft, const Behind&) {
+  CLI::App& app = *weft.add_subcommand("stat", "Show the counters of programs that run on the card");
+  auto options = std::make_shared<Options>();
+  app.add_flag("--json", options->json, "Print as JSON");
+  app.add_flag("--all", options->all, "Counters that are zero, too");
+  app.add_option("--pid", options->process, "Only this process")->type_name("PID");
+  return {.app = &app, .run = [options] { return run(*options); }};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,55 @@
+#include "verbs/rdmacm/channel.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/errors.h"
+
+namespace weft::rdmacm {
+
+void Channel::push(const Occurrence& occurrence) {
+  occurrences.push_back(occurrence);
+  signal.raise();
+}
+
+Occurrence Channel::pop() {
+  const Occurrence first = occurrences.front();
+  occurrences.pop_front();
+  if (occurrences.empty()) signal.clear();
+  return first;
+}
+
+std::deque<Occurrence> Channel::take_all_of(const Identifier* owner) {
+  std::deque<Occurrence> taken, kept;
+  for (const Occurrence& o : occurrences) (o.owner == owner ? taken : kept).push_back(o);
+  occurrences.swap(kept);
+  if (occurrences.empty()) signal.clear();
+  return taken;
+}
+
+}  // namespace weft::rdmacm
+
+using namespace weft::rdmacm;
+
+extern "C" {
+
+rdma_event_channel* rdma_create_event_channel() {
+  rdma_event_channel* made = nullptr;
+  attempt([&] {
+    auto channel = std::make_unique<Channel>();
+    if (channel->signal.fd() < 0) return fail(EMFILE);
+    // Joining takes a while, and programs make their channel long before they agree with their peer on a moment to
+    // connect. If it fails, who needs the device is told.
+    static_cast<void>(Engine::get().join());
+    made = channel.release();
+    return 0;
+  });
+  return made;
+}
+
+void rdma_destroy_event_channel(rdma_event_channel* channel) {
+  if (channel != nullptr) delete &channel_of(channel);
+}
+
+}  // extern "C"

@@ -1,0 +1,52 @@
+// An event channel: what has happened and not been fetched, and a descriptor that is readable while there is any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include <rdma/rdma_cma.h>
+
+#include "cm/event.h"
+#include "verbs/ibverbs/signal_fd.h"
+
+namespace weft::rdmacm {
+
+class Identifier;
+
+// Something that has happened to an identifier, before the program fetches it. A request has happened to the listener.
+struct Occurrence {
+  enum class Kind : std::uint8_t { manager, address_resolved, address_error, route_resolved };
+  Kind kind = Kind::manager;
+  Identifier* owner = nullptr;
+  int status = 0;
+  cm::Event event{};  // of the manager
+};
+
+// What a program gets from rdma_get_cm_event, until it acknowledges it.
+struct FetchedEvent : rdma_cm_event {
+  Identifier* owner = nullptr;
+  std::array<std::byte, cm::kMaxPrivateData> private_bytes{};
+};
+
+class Channel : public rdma_event_channel {
+ public:
+  Channel() : rdma_event_channel{} { rdma_event_channel::fd = signal.fd(); }
+  ~Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // -- with the engine's lock held --
+  void push(const Occurrence& occurrence);
+  [[nodiscard]] Occurrence pop();
+  // Takes out everything that happened to `owner`.
+  [[nodiscard]] std::deque<Occurrence> take_all_of(const Identifier* owner);
+
+  std::deque<Occurrence> occurrences;
+  verbs::SignalFd signal;
+};
+
+inline Channel& channel_of(rdma_event_channel* channel) { return *static_cast<Channel*>(channel); }
+
+}  // namespace weft::rdmacm

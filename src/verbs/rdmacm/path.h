@@ -1,0 +1,20 @@
+// What this side says of the way to a peer.
+#pragma once
+
+#include <cstdint>
+
+#include "verbs/rdmacm/identifier.h"
+
+namespace weft::rdmacm {
+
+// 268 ms: twice what the device says a program that is not scheduled may take to answer.
+inline constexpr std::uint8_t kAckTimeout = 16;
+inline constexpr std::uint8_t kHopLimit = 64;
+
+// -- with the engine's lock held; 0 or errno --
+[[nodiscard]] int make_path_record(Engine& engine, Identifier& id);
+[[nodiscard]] int resolve_route(Engine& engine, Identifier& id);
+// Makes a fresh identifier that of a request which has come.
+void describe_request(Engine& engine, Identifier& id, const cm::Event& event);
+
+}  // namespace weft::rdmacm
