@@ -7,7 +7,7 @@ BENCH_ARGS ?=
 build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
 suite = ctest --preset $(1) -j$(JOBS) --no-label-summary
 
-.PHONY: all bootstrap run test asan tsan bench fuzz format tidy clean
+.PHONY: all bootstrap run test interop asan tsan bench fuzz format tidy clean
 
 all: bootstrap
 	@$(call build,release)
@@ -21,6 +21,10 @@ run: bootstrap
 
 test: all
 	@$(call suite,release)
+
+# Weft and Soft-RoCE of the Linux kernel, in an emulated machine; a part of `make test`.
+interop: all
+	@$(call suite,release) -V -L interop
 
 asan tsan: bootstrap
 	@$(call build,$@)

@@ -39,7 +39,7 @@ struct Connection {
   std::uint8_t retries_left = 0, max_retries = 0;
   Time wait = 0;  // between repetitions
   Time deadline = kNever;
-  Time began = 0;  // of who asks: when it first did
+  Time began = 0;  // when the open question was first asked, by whichever side
   // What was said last and may have to be said again: for want of an answer, or because the question came again.
   std::array<std::byte, wire::kMadBytes> last{};
 };

@@ -163,8 +163,13 @@ void Manager::tell(const Connection& c, Event event, Effects& out) {
   out.events.push_back(event);
 }
 
-wire::CmMra Manager::please_wait(const Connection& c, wire::CmAbout about) const {
-  return {.local_id = c.id, .remote_id = c.peer_id, .about = about, .service_timeout = settings_.service_timeout};
+// The question came again while the user thinks. If it was asked but now, that is a repetition on its way and no
+// impatience: an MRA would only make the other side slow to notice what is lost next.
+void Manager::say_wait(const Connection& c, wire::CmAbout about, Time now, Effects& out) const {
+  if (now - c.began < time_of(settings_.response_timeout) / 4) return;
+  const wire::CmMra mra{
+      .local_id = c.id, .remote_id = c.peer_id, .about = about, .service_timeout = settings_.service_timeout};
+  say_once(c, mra, out);
 }
 
 wire::CmRej Manager::refusal(const Connection& c, wire::CmAbout about, std::uint16_t why) {

@@ -27,10 +27,10 @@ struct Settings {
   std::uint8_t max_mtu = 5;
   // An answer is missed after 0.5 s. Linux says 20 (4.3 s), for managers far away and busy.
   std::uint8_t response_timeout = 17;
-  std::uint8_t service_timeout = 22;  // "I heard you, wait 17 s", while the user thinks
+  std::uint8_t service_timeout = 19;  // "I heard you, wait 2 s", as often as asked, while the user thinks
   std::uint8_t max_retries = 15;
-  // "Nobody listens" is taken for "nobody listens yet" for so long, and asked again: of two programs that agree to connect
-  // now, the one that listens may be the slower. 0 believes it at once.
+  // "Nobody listens" is taken for "nobody listens yet" for so long, and asked again: of two programs that agree to
+  // connect now, the one that listens may be the slower. 0 believes it at once.
   Time listener_patience = 0;
   std::size_t max_connections = 65'536;  // of all states, finished ones still remembered included
   std::uint32_t max_backlog = 1'024;     // as Linux has it: more, or none, is this much
@@ -98,7 +98,7 @@ class Manager {
   Refused on(const Arrival& arrival, const wire::CmRtu& rtu, Effects& out);
   Refused judge(const Arrival& arrival, const wire::CmReq& req, std::uint16_t& why) const;
   Refused repeated_request(Connection& c, const Arrival& arrival, Effects& out);
-  Refused repeated_response(Connection& c, Effects& out);
+  Refused repeated_response(Connection& c, const Arrival& arrival, Effects& out);
   void begin_request(const Arrival& arrival, const wire::CmReq& req, ListenerId listener, Effects& out);
   [[nodiscard]] bool is_patient(Connection& c, Time now);
   // receive_end.cc: what delays, refuses or ends it
@@ -136,7 +136,7 @@ class Manager {
   static void reply(const Arrival& arrival, const wire::CmBody& body, Effects& out);  // about no connection
   void tell(const Connection& c, Happening what, std::uint16_t why, Effects& out) const;
   static void tell(const Connection& c, Event event, Effects& out);
-  [[nodiscard]] wire::CmMra please_wait(const Connection& c, wire::CmAbout about) const;
+  void say_wait(const Connection& c, wire::CmAbout about, Time now, Effects& out) const;
   [[nodiscard]] static wire::CmRej refusal(const Connection& c, wire::CmAbout about, std::uint16_t why);
   static PeerKey key(const wire::Address& address, std::uint32_t number) { return {address.bytes, number}; }
 

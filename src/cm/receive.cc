@@ -110,7 +110,7 @@ void Manager::end_stale(const Arrival& arrival, wire::Qpn peer_qpn, Effects& out
 
 Refused Manager::repeated_request(Connection& c, const Arrival& arrival, Effects& out) {
   switch (c.state) {
-    case State::request_received: say_once(c, please_wait(c, wire::CmAbout::req), out); break;
+    case State::request_received: say_wait(c, wire::CmAbout::req, arrival.now, out); break;
     case State::response_sent:  // the REP
     case State::rejected:       // the REJ
       say_again(c, out);
@@ -125,6 +125,7 @@ void Manager::begin_request(const Arrival& arrival, const wire::CmReq& req, List
   Connection* c = make(State::request_received, path_of(req, arrival.from, arrival.to));
   if (c == nullptr) return;
   c->peer_id = req.local_id;
+  c->began = arrival.now;
   c->listener = listener;
   c->waiting = true;
   ++listeners_.at(listener).waiting;
@@ -160,7 +161,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRep& rep, Effects& out
     if (refused == Refused::no_such_connection) reply(arrival, rej, out);
     return refused;
   }
-  if (c->state != State::request_sent) return repeated_response(*c, out);
+  if (c->state != State::request_sent) return repeated_response(*c, arrival, out);
   if (!program_can_have(rep.qpn)) {
     say_once(
         *c,
@@ -172,6 +173,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRep& rep, Effects& out
   c->peer_guid = rep.ca_guid;
   c->peer_qpn = rep.qpn;
   c->state = State::response_received;
+  c->began = arrival.now;
   set_deadline(*c, kNever);
   if (rep.qpn.raw() != 0) peers_.try_emplace(key(arrival.from, rep.qpn.raw()), c->id);
   Event event{.what = Happening::response, .peer = side_of(rep), .private_bytes = kResponseData};
@@ -180,10 +182,10 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRep& rep, Effects& out
   return Refused::none;
 }
 
-Refused Manager::repeated_response(Connection& c, Effects& out) {
+Refused Manager::repeated_response(Connection& c, const Arrival& arrival, Effects& out) {
   if (!c.active) return Refused::unexpected;
   switch (c.state) {
-    case State::response_received: say_once(c, please_wait(c, wire::CmAbout::rep), out); return Refused::repeated;
+    case State::response_received: say_wait(c, wire::CmAbout::rep, arrival.now, out); return Refused::repeated;
     case State::established:  // the RTU
     case State::rejected:     // the REJ
       say_again(c, out);

@@ -10,7 +10,9 @@ Refused Manager::on(const Arrival& arrival, const wire::CmMra& mra, Effects&) {
   const bool response = mra.about == wire::CmAbout::rep && c->state == State::response_sent;
   if (!request && !response) return Refused::unexpected;
   if (request) c->peer_id = mra.local_id;
-  // 68 s at most: nobody is made to wait for days by one datagram.
+  // Who says so lives, and need not be given up for a user who thinks long. But 68 s at most: nobody is made to wait
+  // for days by one datagram.
+  c->retries_left = c->max_retries;
   const Time longer = time_of(std::min<std::uint8_t>(mra.service_timeout, 24)) + c->wait;
   set_deadline(*c, arrival.now + longer);
   return Refused::none;

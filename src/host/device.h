@@ -128,7 +128,7 @@ class Device {
   std::pmr::unsynchronized_pool_resource rings_;
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
-  std::vector<wire::Qpn> last_qpns_;  // of each slot's last owner
+  std::vector<wire::Qpn> last_qpns_;                      // of each slot's last owner
   std::uint32_t qpn_prefix_ = 0, qpn_noise_ = 0xFF'FFFF;  // fixed bits; bits that are free to choose
   std::vector<std::unique_ptr<QueuePair>> qps_;
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;

@@ -202,11 +202,10 @@ bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4
 
 bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
   if (!has_icrc_size(udp_payload)) return false;
-  const std::uint32_t difference =
-      icrc_of_datagram(flow, udp_payload, {}) ^ load_icrc(udp_payload.last<kIcrcBytes>());
+  const std::uint32_t difference = icrc_of_datagram(flow, udp_payload, {}) ^ load_icrc(udp_payload.last<kIcrcBytes>());
   if (difference == 0 || !flow.destination.is_v4()) return difference == 0;
-  // From behind the identification (bytes 4 and 5 of the IP header) to the ICRC, and the identification's own two bytes:
-  // what is left then is the identification itself, in the low half of the register.
+  // From behind the identification (bytes 4 and 5 of the IP header) to the ICRC, and the identification's own two
+  // bytes: what is left then is the identification itself, in the low half of the register.
   constexpr std::size_t kBehindIdent = Ipv4::kBytes - 6 + Udp::kBytes;
   const std::size_t covered = kBehindIdent + udp_payload.size() - kIcrcBytes;
   return times(difference, undo_bytes(covered + 2)) <= 0xFFFF;

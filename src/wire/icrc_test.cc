@@ -54,7 +54,8 @@ TEST(Icrc, IsCheckedWithoutKnowingTheIdentification) {
   for (const std::size_t size : {0, 1, 64, 1024, 4096}) {
     const auto payload = numbers.bytes(size);
     std::array<std::byte, kMaxHeaderBytes> headers{};
-    const std::size_t header_bytes = encode_headers({.bth = {.opcode = Opcode::rc_send_only, .pad = pad_for(size)}}, headers);
+    const std::size_t header_bytes =
+        encode_headers({.bth = {.opcode = Opcode::rc_send_only, .pad = pad_for(size)}}, headers);
     for (const std::uint32_t ident : {0U, 1U, 0x8000U, 0x1234U, 0xFFFFU}) {
       std::vector<std::byte> datagram(headers.begin(), headers.begin() + static_cast<std::ptrdiff_t>(header_bytes));
       datagram.insert(datagram.end(), payload.begin(), payload.end());

@@ -51,17 +51,19 @@ TEST_P(Lanes, WriteEachOthersMemory) {
 TEST_P(Lanes, ServeAPeerWhoseProgramDoesNothing) {
   connect();
   a.write(*qa, 0, 64, 4096, b.key);
-  EXPECT_EQ(a.wait(false).status, nic::Status::success) << "neither program polled: the lanes' threads must have driven";
+  EXPECT_EQ(a.wait(false).status, nic::Status::success)
+      << "neither program polled: the lanes' threads must have driven";
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, Lanes,
-    testing::Values(Way{"udp", WireChoice::udp, wire::Address::v4(127, 0, 3, 1), wire::Address::v4(127, 0, 3, 1)},
-                    Way{"udp_two_addresses", WireChoice::udp, wire::Address::v4(127, 0, 3, 2), wire::Address::v4(127, 0, 3, 3)},
-                    Way{"udp_ipv6", WireChoice::udp, wire::Address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
-                        wire::Address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}}},
-                    Way{"shm", WireChoice::automatic, wire::Address::v4(127, 0, 3, 4), wire::Address::v4(127, 0, 3, 4)}),
-    [](const auto& info) { return info.param.name; });
+    testing::Values(
+        Way{"udp", WireChoice::udp, wire::Address::v4(127, 0, 3, 1), wire::Address::v4(127, 0, 3, 1)},
+        Way{"udp_two_addresses", WireChoice::udp, wire::Address::v4(127, 0, 3, 2), wire::Address::v4(127, 0, 3, 3)},
+        Way{"udp_ipv6", WireChoice::udp, wire::Address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
+            wire::Address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}}},
+        Way{"shm", WireChoice::automatic, wire::Address::v4(127, 0, 3, 4), wire::Address::v4(127, 0, 3, 4)}),
+    [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace weft::real

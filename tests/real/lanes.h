@@ -64,13 +64,15 @@ class TestLane final : public LaneOwner {
   void write(host::QueuePair& qp, std::uint64_t from, std::uint32_t bytes, std::uint64_t to, wire::Key remote) {
     const std::lock_guard guard(lane.lock());
     const nic::Sge sge{from, bytes, key};
-    ASSERT_EQ(qp.post_send({.kind = nic::WorkKind::write, .sges = {&sge, 1}, .remote_address = to, .remote_key = remote}),
-              host::Error::none);
+    ASSERT_EQ(
+        qp.post_send({.kind = nic::WorkKind::write, .sges = {&sge, 1}, .remote_address = to, .remote_key = remote}),
+        host::Error::none);
     lane.rang();
   }
   std::vector<nic::Completion> poll(bool drive = true) {
     std::vector<nic::Completion> out(64);
     const std::lock_guard guard(lane.lock());
+    if (drive) lane.polled();
     std::uint32_t n = cq->poll(out);
     if (n == 0 && drive) {
       lane.poll();

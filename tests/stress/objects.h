@@ -1,5 +1,5 @@
-// The few verbs objects that the stress program juggles, each freed by its owner. What must succeed and does not ends the
-// program with a sentence: a stress test that goes on after that tests nothing.
+// The few verbs objects that the stress program juggles, each freed by its owner. What must succeed and does not ends
+// the program with a sentence: a stress test that goes on after that tests nothing.
 #pragma once
 
 #include <cerrno>

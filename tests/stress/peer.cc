@@ -59,7 +59,9 @@ struct Connection {
   ~Connection() { qp.reset(); }  // before its memory
 
   ibv_sge slot(std::uint64_t i) const {
-    return {.addr = reinterpret_cast<std::uint64_t>(memory.data()) + i * kEchoBytes, .length = kEchoBytes, .lkey = mr->lkey};
+    return {.addr = reinterpret_cast<std::uint64_t>(memory.data()) + i * kEchoBytes,
+            .length = kEchoBytes,
+            .lkey = mr->lkey};
   }
   void receive(std::uint64_t i) {
     ibv_sge sge = slot(i);
@@ -81,14 +83,13 @@ struct Connection {
 
 class Server {
  public:
-  Server() {
-    must(ibv_query_gid(context_.get(), 1, 0, &gid_), "ibv_query_gid");
-  }
+  Server() { must(ibv_query_gid(context_.get(), 1, 0, &gid_), "ibv_query_gid"); }
   void accept(int socket, const Address& theirs) {
     auto c = std::make_unique<Connection>();
     c->qp = make_qp(pd_.get(), cq_.get(), kEchoDepth);
     c->mr.reset(must(ibv_reg_mr(pd_.get(), c->memory.data(), c->memory.size(), kAccess), "ibv_reg_mr"));
-    const Address mine{c->qp->qp_num, c->qp->qp_num, c->mr->rkey, reinterpret_cast<std::uint64_t>(c->memory.data()), gid_};
+    const Address mine{c->qp->qp_num, c->qp->qp_num, c->mr->rkey, reinterpret_cast<std::uint64_t>(c->memory.data()),
+                       gid_};
     connect(c->qp.get(), mine.psn, theirs);
     for (std::uint64_t i = 0; i < kEchoDepth; ++i) c->receive(i);
     connections_[c->qp->qp_num] = std::move(c);

@@ -1,5 +1,5 @@
-// Threads that make queue pairs, connect them, talk, break them and destroy them, all at once, while the other program is
-// killed again and again. Every byte is checked, and every work request must complete exactly once.
+// Threads that make queue pairs, connect them, talk, break them and destroy them, all at once, while the other program
+// is killed again and again. Every byte is checked, and every work request must complete exactly once.
 //
 //   verbs_stress [--seconds N] [--threads N] [--seed N]
 #include <algorithm>
@@ -35,7 +35,11 @@ struct Totals {
 class Worker {
  public:
   Worker(ibv_context* context, ibv_pd* pd, Peer& peer, Totals& totals, std::uint64_t seed)
-      : pd_(pd), peer_(peer), totals_(totals), random_(seed), cq_(must(ibv_create_cq(context, 256, nullptr, nullptr, 0), "ibv_create_cq")) {
+      : pd_(pd),
+        peer_(peer),
+        totals_(totals),
+        random_(seed),
+        cq_(must(ibv_create_cq(context, 256, nullptr, nullptr, 0), "ibv_create_cq")) {
     must(ibv_query_gid(context, 1, 0, &gid_), "ibv_query_gid");
     mr_.reset(must(ibv_reg_mr(pd_, memory_.data(), memory_.size(), kAccess), "ibv_reg_mr"));
   }
@@ -69,7 +73,8 @@ class Worker {
     return p;
   }
 
-  void post(ibv_qp* qp, ibv_wr_opcode opcode, std::size_t from, std::uint32_t bytes, std::size_t to, std::uint32_t rkey) {
+  void post(ibv_qp* qp, ibv_wr_opcode opcode, std::size_t from, std::uint32_t bytes, std::size_t to,
+            std::uint32_t rkey) {
     ibv_sge sge{.addr = at(from), .length = bytes, .lkey = mr_->lkey};
     ibv_send_wr wr{}, *bad = nullptr;
     wr.wr_id = ++posted_;
@@ -127,7 +132,8 @@ class Worker {
     Pair p = make_pair();
     const std::uint32_t sends = 1 + draw(kDepth - 1), receives = draw(kDepth);
     for (std::uint32_t i = 0; i < receives; ++i) post_receive(p.b.get(), kBytes, 64);
-    for (std::uint32_t i = 0; i < sends; ++i) post(p.a.get(), IBV_WR_RDMA_WRITE, 0, 64, kBytes, mr_->rkey ^ 0x5A00'0000);
+    for (std::uint32_t i = 0; i < sends; ++i)
+      post(p.a.get(), IBV_WR_RDMA_WRITE, 0, 64, kBytes, mr_->rkey ^ 0x5A00'0000);
     bool refused = false;
     for (std::uint32_t i = 0; i < sends + receives; ++i) {
       const ibv_wc wc = complete();
@@ -146,7 +152,8 @@ class Worker {
   void leave_in_the_middle() {
     {
       Pair p = make_pair();
-      for (std::uint32_t i = 1 + draw(kDepth - 1); i > 0; --i) post(p.a.get(), IBV_WR_RDMA_WRITE, 0, kBytes / 4, kBytes, mr_->rkey);
+      for (std::uint32_t i = 1 + draw(kDepth - 1); i > 0; --i)
+        post(p.a.get(), IBV_WR_RDMA_WRITE, 0, kBytes / 4, kBytes, mr_->rkey);
       if (draw(2) == 0) p.b.reset();
     }
     nothing_more();
@@ -167,12 +174,14 @@ class Worker {
       const ibv_wc first = complete();
       // A peer that dies after it has taken the message leaves the receive waiting: an error state flushes it.
       ibv_wc second{};
-      if (!wait_for_echo(qp.get(), deaths, second) || first.status != IBV_WC_SUCCESS || second.status != IBV_WC_SUCCESS) {
+      if (!wait_for_echo(qp.get(), deaths, second) || first.status != IBV_WC_SUCCESS ||
+          second.status != IBV_WC_SUCCESS) {
         if (peer_.deaths() == deaths) wrong("an echo failed though the peer lives");
         ++totals_.lost_peers;
         break;
       }
-      if (std::memcmp(memory_.data(), memory_.data() + kBytes, bytes) != 0) wrong("other bytes came back than were sent");
+      if (std::memcmp(memory_.data(), memory_.data() + kBytes, bytes) != 0)
+        wrong("other bytes came back than were sent");
       ++totals_.echoes;
     }
     qp.reset();
@@ -222,7 +231,8 @@ void run(const char* program, const Options& options) {
     const auto until = Clock::now() + std::chrono::seconds(options.seconds);
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < options.threads; ++i) {
-      threads.emplace_back([&, i] { Worker(context.get(), pd.get(), peer, totals, options.seed * 1000 + i).run(until); });
+      threads.emplace_back(
+          [&, i] { Worker(context.get(), pd.get(), peer, totals, options.seed * 1000 + i).run(until); });
     }
     while (Clock::now() + std::chrono::milliseconds(700) < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(700));
@@ -231,8 +241,8 @@ void run(const char* program, const Options& options) {
     for (std::thread& t : threads) t.join();
   }
   std::printf("pairs %lu, messages %lu, bytes %lu, broken %lu, echoes %lu, connections that lost their peer %lu\n",
-              totals.pairs.load(), totals.messages.load(), totals.bytes.load(), totals.broken.load(), totals.echoes.load(),
-              totals.lost_peers.load());
+              totals.pairs.load(), totals.messages.load(), totals.bytes.load(), totals.broken.load(),
+              totals.echoes.load(), totals.lost_peers.load());
   if (totals.messages == 0 || totals.broken == 0 || totals.echoes == 0) wrong("not everything was tried");
 }
 

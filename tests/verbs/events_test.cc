@@ -1,5 +1,6 @@
 // Events: descriptors that tell of them, fetching, acknowledging.
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include <fcntl.h>
@@ -94,6 +95,60 @@ TEST_F(EventsTest, BlockedCallsWakeUp) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   send();
   waiter.join();
+}
+
+void nothing(int) {}
+
+TEST_F(EventsTest, SignalsInterruptUnlessTheirHandlerRestartsCalls) {
+  ASSERT_EQ(ibv_req_notify_cq(told, 0), 0);
+  std::atomic<int> result = 99;
+  std::thread waiter([&] {
+    ibv_cq* which = nullptr;
+    void* its_context = nullptr;
+    result = ibv_get_cq_event(channel, &which, &its_context) == 0 ? 0 : errno;
+  });
+  const auto interrupt = [&](int flags) {
+    struct sigaction action {};
+    action.sa_handler = nothing;
+    action.sa_flags = flags;
+    ::sigaction(SIGUSR1, &action, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ::pthread_kill(waiter.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  interrupt(SA_RESTART);
+  EXPECT_EQ(result, 99);
+  interrupt(0);
+  waiter.join();
+  EXPECT_EQ(result, EINTR);
+  // And nothing is lost by that.
+  send();
+  ibv_cq* which = nullptr;
+  void* its_context = nullptr;
+  EXPECT_EQ(ibv_get_cq_event(channel, &which, &its_context), 0);
+  ibv_ack_cq_events(told, 1);
+}
+
+TEST_F(EventsTest, WaitingThreadsCanBeCancelled) {  // rping ends its threads so
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer does not know that the frames of a cancelled thread are gone";
+#endif
+  std::thread events([&] {
+    ibv_cq* which = nullptr;
+    void* its_context = nullptr;
+    (void)ibv_get_cq_event(channel, &which, &its_context);
+  });
+  std::thread asynchronous([&] {
+    ibv_async_event event{};
+    for (;;) {
+      if (ibv_get_async_event(context, &event) == 0) ibv_ack_async_event(&event);
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (std::thread* t : {&events, &asynchronous}) {
+    EXPECT_EQ(::pthread_cancel(t->native_handle()), 0);
+    t->join();
+  }
 }
 
 TEST_F(EventsTest, SolicitedOnly) {

@@ -33,6 +33,9 @@ int look_around(ibv_context* context, ibv_pd* pd, ibv_cq* cq, ibv_qp* qp) {
 }
 
 TEST_F(ForkTest, TheCardStaysWithTheParent) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer's allocator may be locked for ever in the child of a program with threads";
+#endif
   ibv_qp *a = make_qp(), *b = make_qp();
   connect(a, b);
   EXPECT_EQ(ibv_fork_init(), 0);

@@ -77,6 +77,11 @@ TEST_F(MemoryTest, Reregistration) {
   EXPECT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_REMOTE_WRITE),
             IBV_REREG_MR_ERR_INPUT);
   EXPECT_EQ(errno, EINVAL);
+  // The rights that stay decide what the new memory must bear.
+  ASSERT_EQ(::mprotect(pages, page, PROT_READ), 0);
+  EXPECT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, pages, page, 0), IBV_REREG_MR_ERR_INPUT);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_EQ(mr->addr, pages + page);
   EXPECT_EQ(ibv_dereg_mr(mr), 0);
   EXPECT_EQ(ibv_dealloc_pd(other), 0);
 }

@@ -118,6 +118,22 @@ TEST_F(ObjectsTest, QueuePairsThatCannotBe) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+TEST_F(ObjectsTest, ContextsAreStrangers) {
+  ibv_context* other = ibv_open_device(devices[0]);
+  ASSERT_NE(other, nullptr);
+  ibv_cq* theirs = ibv_create_cq(other, 4, nullptr, nullptr, 0);
+  ibv_comp_channel* channel = ibv_create_comp_channel(other);
+  ibv_qp_init_attr a{};
+  a.qp_type = IBV_QPT_RC;
+  a.send_cq = cq;
+  a.recv_cq = theirs;
+  EXPECT_EQ(ibv_create_qp(pd, &a), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(ibv_create_cq(context, 4, nullptr, channel, 0), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(ibv_close_device(other), 0);
+}
+
 TEST_F(ObjectsTest, QueuePairsSayWhatTheyAre) {
   int mark = 0;
   ibv_qp_init_attr a{.qp_context = &mark,
@@ -160,7 +176,8 @@ TEST_F(ObjectsTest, BadTransitions) {
   a.qp_state = IBV_QPS_RTS;
   EXPECT_EQ(ibv_modify_qp(qp, &a, IBV_QP_STATE), EINVAL);
   EXPECT_EQ(qp->state, IBV_QPS_RESET);
-  a.qp_state = static_cast<ibv_qp_state>(42);
+  const int no_state = 42, no_mtu = 9;  // C programs may have any number there
+  std::memcpy(&a.qp_state, &no_state, sizeof no_state);
   EXPECT_EQ(ibv_modify_qp(qp, &a, IBV_QP_STATE), EINVAL);
   ASSERT_EQ(to_init(qp), 0);
   // A path without a GID is none on RoCE.
@@ -171,7 +188,7 @@ TEST_F(ObjectsTest, BadTransitions) {
                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   EXPECT_EQ(ibv_modify_qp(qp, &a, mask), EINVAL);
   a.ah_attr = to_self();
-  a.path_mtu = static_cast<ibv_mtu>(9);
+  std::memcpy(&a.path_mtu, &no_mtu, sizeof no_mtu);
   EXPECT_EQ(ibv_modify_qp(qp, &a, mask), EINVAL);
   a.path_mtu = IBV_MTU_1024;
   a.ah_attr.grh.sgid_index = 5;

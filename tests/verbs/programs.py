@@ -43,15 +43,20 @@ def alone(command, env, expected):
                                                             f"{done.stdout}{done.stderr}"]
 
 
-def wait_until_listening(port, server):
+def is_listening(port):
     """A look at the kernel's table: to connect would be to take the client's place."""
-    wanted = f":{port:04X} "
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table) as f:
+            for line in f:
+                fields = line.split()
+                if fields[1].endswith(f":{port:04X}") and fields[3] == "0A":
+                    return True
+    return False
+
+
+def wait_until_listening(port, server):
     for _ in range(500):
-        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-            with open(table) as f:
-                if any(wanted in line.split(" ", 3)[-1][:60] and " 0A " in line for line in f):
-                    return
-        if server.poll() is not None:
+        if server.poll() is not None or is_listening(port):
             return
         time.sleep(0.02)
 

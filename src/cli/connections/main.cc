@@ -1,5 +1,5 @@
-// weft-connections: what connections cost. Two programs, N reliable connections between them, 512-byte SENDs over all of
-// them in turn; messages a second for each N, and the memory of a connection that does nothing. An ordinary verbs
+// weft-connections: what connections cost. Two programs, N reliable connections between them, 512-byte SENDs over all
+// of them in turn; messages a second for each N, and the memory of a connection that does nothing. An ordinary verbs
 // program: it runs on any RDMA device.
 //
 //   weft-connections [--qps 1,16,128,1024,10000] [--bytes 512] [--rounds 5] [--milliseconds 400] [--json]
@@ -73,15 +73,19 @@ int report(const Options& o, const std::vector<std::vector<double>>& rates, doub
   for (std::size_t i = 0; i < o.qps.size(); ++i) {
     const double rate = median(rates[i]);
     if (o.json) {
-      std::printf("{\"name\": \"connections_%u\", \"value\": %.0f, \"unit\": \"messages/s\", \"beside\": \"128 connections\", "
-                  "\"ratio\": %.3f},\n ", o.qps[i], rate, reference > 0 ? rate / reference : 0.0);
+      std::printf(
+          "{\"name\": \"connections_%u\", \"value\": %.0f, \"unit\": \"messages/s\", \"beside\": \"128 connections\", "
+          "\"ratio\": %.3f},\n ",
+          o.qps[i], rate, reference > 0 ? rate / reference : 0.0);
     } else {
       std::printf("%6u connections  %8.0f messages/s  %5.2f Gb/s", o.qps[i], rate, rate * o.bytes * 8 / 1e9);
       reference > 0 ? std::printf("  %.2f of 128\n", rate / reference) : std::printf("\n");
     }
   }
-  std::printf(o.json ? "{\"name\": \"idle_connection\", \"value\": %.0f, \"unit\": \"bytes\", \"beside\": null, \"ratio\": null}]\n"
-                     : "memory of an idle connection: %.0f bytes (queues of 4 entries, one side)\n", idle_bytes);
+  std::printf(o.json ? "{\"name\": \"idle_connection\", \"value\": %.0f, \"unit\": \"bytes\", \"beside\": null, "
+                       "\"ratio\": null}]\n"
+                     : "memory of an idle connection: %.0f bytes (queue of 16 entries, one side)\n",
+              idle_bytes);
   return 0;
 }
 
@@ -116,7 +120,8 @@ int run(const Options& o) {
 int main(int argc, char** argv) {
   weft::connections::Options options;
   if (!weft::connections::parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: weft-connections [--qps N,N...] [--bytes 1..%u] [--rounds N] [--milliseconds N] [--json]\n",
+    std::fprintf(stderr,
+                 "usage: weft-connections [--qps N,N...] [--bytes 1..%u] [--rounds N] [--milliseconds N] [--json]\n",
                  weft::connections::kMaxBytes);
     return 2;
   }

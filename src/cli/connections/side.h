@@ -30,7 +30,7 @@ class Side {
   struct Address {
     std::uint32_t qpn, psn;
   };
-  static constexpr std::uint32_t kDepth = 4, kShared = 8192, kUnderWay = 1024, kBatch = 32;
+  static constexpr std::uint32_t kDepth = 16, kShared = 8192, kUnderWay = 1024, kBatch = 32;
 
   void open();
   void make_connections(std::uint32_t count);

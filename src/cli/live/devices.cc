@@ -21,7 +21,8 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
     mtu = std::min(mtu, real::roce_mtu(a));
   }
   for (const RunningLane& lane : lanes) {
-    programs.push_back({{"process", lane.process}, {"program", lane.program}, {"place", lane.place}, {"addresses", lane.addresses}});
+    programs.push_back(
+        {{"process", lane.process}, {"program", lane.program}, {"place", lane.place}, {"addresses", lane.addresses}});
   }
   return {{"device", "weft0"}, {"state", "PORT_ACTIVE"}, {"link_layer", "Ethernet"}, {"gid_type", "RoCE v2"},
           {"gids", gids},      {"active_mtu", mtu},      {"programs", programs}};
@@ -35,14 +36,15 @@ int run(bool json) {
     fmt::print("{}\n", facts.dump(2));
     return kOk;
   }
-  fmt::print("weft0: {}, {}, RoCE v2, active_mtu {}\n", "PORT_ACTIVE", "Ethernet", facts["active_mtu"].get<int>());
+  fmt::print("weft0: PORT_ACTIVE, Ethernet, RoCE v2, active_mtu {}\n", facts["active_mtu"].get<int>());
   for (std::size_t i = 0; i < facts["gids"].size(); ++i) {
     fmt::print("  GID {}: {}\n", i, facts["gids"][i].get<std::string>());
   }
   if (facts["programs"].empty()) fmt::print("  no program has it open\n");
   for (const auto& p : facts["programs"]) {
-    fmt::print("  open in {} (pid {}) at {}\n", p["program"].get<std::string>(), p["process"].get<std::int64_t>(),
-               fmt::join(p["addresses"].get<std::vector<std::string>>(), ", "));
+    std::string at;
+    for (const auto& address : p["addresses"]) at += (at.empty() ? "" : ", ") + address.get<std::string>();
+    fmt::print("  open in {} (pid {}) at {}\n", p["program"].get<std::string>(), p["process"].get<std::int64_t>(), at);
   }
   return kOk;
 }

@@ -39,8 +39,9 @@ void print_story(const nlohmann::json& s) {
   for (const auto& change : s["history"]) {
     fmt::print("  {:>12} ago: {}\n", change["ago"].get<std::string>(), change["state"].get<std::string>());
   }
-  fmt::print("  work: {} posted, {} done; window: PSN {} oldest unacknowledged, {} next\n", s["sends_posted"].get<unsigned>(),
-             s["sends_done"].get<unsigned>(), s["unacked_psn"].get<unsigned>(), s["next_psn"].get<unsigned>());
+  fmt::print("  work: {} posted, {} done; window: PSN {} oldest unacknowledged, {} next\n",
+             s["sends_posted"].get<unsigned>(), s["sends_done"].get<unsigned>(), s["unacked_psn"].get<unsigned>(),
+             s["next_psn"].get<unsigned>());
   if (s.contains("first_refused")) print_refused("first packet refused", s["first_refused"]);
   if (s.contains("last_refused")) print_refused("last packet refused", s["last_refused"]);
   if (!s.contains("broken_by")) {

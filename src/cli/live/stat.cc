@@ -20,7 +20,8 @@ void print_lane(const nlohmann::json& lane, bool all) {
   for (const auto& [group, values] : {std::pair{"counters", lane["counters"]}, std::pair{"port", lane["port"]}}) {
     for (const auto& [name, value] : values.items()) {
       const bool zero = value.is_number() && value.get<std::int64_t>() == 0;
-      if (!zero || all) fmt::print("  {:<28} {:>14}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+      if (!zero || all)
+        fmt::print("  {:<28} {:>14}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
 }

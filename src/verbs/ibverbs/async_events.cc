@@ -116,8 +116,9 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
         if (c.async_events.empty()) c.async_signal.clear();
         return 0;
       }
+      c.async_signal.expect();
     }
-    if (const int code = c.async_signal.wait(); code != 0) return minus_one(code);
+    if (const int code = c.async_signal.sleep(); code != 0) return minus_one(code);
   }
 }
 
@@ -125,14 +126,17 @@ void ibv_ack_async_event(ibv_async_event* event) {
   switch (subject_of(event->event_type)) {
     case Subject::cq: {
       CompletionQueue& cq = ours(event->element.cq);
+      if (cq.owner->lost()) return;
       return acknowledge(cq.mutex, cq.cond, cq.async_events_completed, 1);
     }
     case Subject::srq: {
       ibv_srq& srq = *event->element.srq;
+      if (context_of(srq).lost()) return;
       return acknowledge(srq.mutex, srq.cond, srq.events_completed, 1);
     }
     case Subject::qp: {
       ibv_qp& qp = *event->element.qp;
+      if (context_of(qp).lost()) return;
       return acknowledge(qp.mutex, qp.cond, qp.events_completed, 1);
     }
     case Subject::none: return;

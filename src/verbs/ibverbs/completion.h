@@ -42,7 +42,15 @@ inline std::uint32_t immediate_of(const nic::Completion& c) {
 // Which rule was broken: a Refusal (wire/refusal.h).
 inline std::uint32_t vendor_error_of(const nic::Completion& c) { return static_cast<std::uint32_t>(c.reason); }
 
-inline void fill(ibv_wc& wc, const nic::Completion& c) {
+// What drivers of RoCE cards say in the service level, which RoCE does not have: which header the GRH area holds. UCX
+// finds the addresses in it by that.
+enum class RouteHeader : std::uint8_t { none = 0, ipv6 = 1, ipv4 = 2 };
+
+inline std::uint8_t service_level_of(const nic::Completion& c, RouteHeader header) {
+  return static_cast<std::uint8_t>(c.has_grh ? header : RouteHeader::none);
+}
+
+inline void fill(ibv_wc& wc, const nic::Completion& c, RouteHeader header) {
   wc.wr_id = c.id;
   wc.status = status_of(c);
   wc.opcode = opcode_of(c);
@@ -54,7 +62,7 @@ inline void fill(ibv_wc& wc, const nic::Completion& c) {
   wc.wc_flags = flags_of(c);
   wc.pkey_index = 0;
   wc.slid = 0;
-  wc.sl = 0;
+  wc.sl = service_level_of(c, header);
   wc.dlid_path_bits = 0;
 }
 

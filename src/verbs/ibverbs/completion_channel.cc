@@ -38,7 +38,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   if (!hold) return refuse(EIO);
   return attempt([&]() -> ibv_comp_channel* {
     auto channel = std::make_unique<Channel>();
-    if (channel->signal.fd() < 0) return refuse(EMFILE);
+    if (!channel->signal.good()) return refuse(EMFILE);
     const auto number = c.device.create_channel();
     if (!number) return refuse(number.error());
     if (c.channels.size() <= *number) c.channels.resize(*number + 1);
@@ -73,13 +73,15 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
         *cq_context = ready->cq_context;
         return 0;
       }
+      ours(channel).signal.expect();
     }
-    if (const int code = ours(channel).signal.wait(); code != 0) return minus_one(code);
+    if (const int code = ours(channel).signal.sleep(); code != 0) return minus_one(code);
   }
 }
 
 void ibv_ack_cq_events(ibv_cq* cq, unsigned int events) {
   CompletionQueue& q = ours(cq);
+  if (q.owner->lost()) return;
   acknowledge(q.mutex, q.cond, q.comp_events_completed, events);
 }
 

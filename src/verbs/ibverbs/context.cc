@@ -19,6 +19,7 @@ Context::Context(ibv_device& dev, const real::Settings& settings)
   cqs.resize(card.config.max_cqs);
   srqs.resize(card.config.max_srqs);
   qps.resize(card.contexts.size());
+  route_header = card.port.gids[0].is_v4() ? RouteHeader::ipv4 : RouteHeader::ipv6;
   fill_operations(*this);
   sz = sizeof(verbs_context);
   context.device = &dev;
@@ -61,7 +62,7 @@ ibv_context* open(ibv_device* device) {
   }
   return attempt([&]() -> ibv_context* {
     auto made = std::make_unique<Context>(*device, *settings);
-    if (made->async_signal.fd() < 0) return refuse(EMFILE);
+    if (!made->async_signal.good()) return refuse(EMFILE);
     return &made.release()->context;
   });
 }

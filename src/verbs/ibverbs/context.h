@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "verbs/ibverbs/cm_port.h"
+#include "verbs/ibverbs/completion.h"
 #include "verbs/ibverbs/objects.h"
 #include "world/real/lane.h"
 
@@ -33,7 +34,10 @@ class Context final : public verbs_context, public real::LaneOwner {
 
   // In the child of a fork the card belongs to the parent: nothing here may be touched any more.
   [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_relaxed); }
-  void lose() { lost_.store(true, std::memory_order_relaxed); }
+  void lose() {
+    lost_.store(true, std::memory_order_relaxed);
+    lane.abandon();
+  }
 
   // -- real::LaneOwner --
   void on_completion_event(std::uint32_t channel) override;
@@ -43,7 +47,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   // -- with the lane's lock held --
   // What queue pairs owe their peers leaves now. A lane may hold back acknowledgements while its program polls; before
   // a queue pair, or the program, is gone they must be out, or the peer waits for them until it gives up.
-  void settle_debts() { lane.armed(); }
+  void settle_debts() { lane.flush(); }
   void forget_async_events(const void* element);
 
   // By the numbers that the device gives them; null where there is none.
@@ -55,6 +59,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   std::deque<AsyncEvent> async_events;
   SignalFd async_signal;
   std::uint64_t device_memory = 0;  // bytes given out
+  RouteHeader route_header{};  // of datagrams to the first address; a port that has both kinds is asked for that one
   CmPortOfContext cm_port;
   real::Lane lane;
   host::Device& device;
@@ -73,6 +78,12 @@ inline Context& context_of(ibv_context* c) {
 template <class Object>
 Context& context_of(Object& object) {
   return context_of(object.context);
+}
+
+// Objects of one context mean nothing to another.
+template <class Object>
+bool is_of(const ibv_context* context, const Object* object) {
+  return object != nullptr && object->context == context;
 }
 
 // The lane's lock while a call works on its context; nothing at all, and false, in the child of a fork.

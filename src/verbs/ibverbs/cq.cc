@@ -16,6 +16,7 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
                          std::int64_t vector) {
   Context& c = context_of(context);
   if (entries <= 0 || entries > c.device.config().max_cq_entries) return refuse(EINVAL);
+  if (channel != nullptr && !is_of(context, channel)) return refuse(EINVAL);
   if (vector < 0 || vector >= context->num_comp_vectors) return refuse(EINVAL);
   const Hold hold(c);
   if (!hold) return refuse(EIO);
@@ -47,7 +48,7 @@ int poll_held(CompletionQueue& cq, int entries, ibv_wc* wc) {
   while (filled < entries) {
     const auto room = batch.first(std::min<std::size_t>(batch.size(), entries - filled));
     const std::uint32_t taken = filled == 0 ? take(cq, room) : cq.queue->poll(room);
-    for (std::uint32_t i = 0; i < taken; ++i) fill(wc[filled++], batch[i]);
+    for (std::uint32_t i = 0; i < taken; ++i) fill(wc[filled++], batch[i], cq.owner->route_header);
     if (taken < room.size()) break;
   }
   return filled;

@@ -10,6 +10,7 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
 
 // Takes completions; if there are none, drives the card and looks again. With the lane's lock held.
 inline std::uint32_t take(CompletionQueue& cq, std::span<nic::Completion> out) {
+  cq.owner->lane.polled();
   const std::uint32_t taken = cq.queue->poll(out);
   if (taken != 0) return taken;
   cq.owner->lane.poll();

@@ -30,6 +30,7 @@ int start_poll(ibv_cq_ex* p, ibv_poll_cq_attr* attr) {
   if (!cq.single_threaded) cq.polling.lock();
   const int code = advance(cq);
   if (code != 0 && !cq.single_threaded) cq.polling.unlock();  // end_poll follows only what succeeded
+  if (code == ENOENT) cq.owner->lane.rest();
   return code;
 }
 
@@ -47,7 +48,7 @@ std::uint32_t read_qp_num(ibv_cq_ex* p) { return ours(p).current.qpn.raw(); }
 std::uint32_t read_src_qp(ibv_cq_ex* p) { return ours(p).current.source_qpn.raw(); }
 unsigned read_wc_flags(ibv_cq_ex* p) { return flags_of(ours(p).current); }
 std::uint32_t read_slid(ibv_cq_ex*) { return 0; }
-std::uint8_t read_sl(ibv_cq_ex*) { return 0; }
+std::uint8_t read_sl(ibv_cq_ex* p) { return service_level_of(ours(p).current, ours(p).owner->route_header); }
 std::uint8_t read_dlid_path_bits(ibv_cq_ex*) { return 0; }
 
 std::uint64_t read_completion_ts(ibv_cq_ex* p) { return static_cast<std::uint64_t>(ours(p).current.when / 1000); }

@@ -68,7 +68,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t leng
   access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((access & IBV_ACCESS_ZERO_BASED) == 0 || (access & ~kAllowed) != 0) return refuse(EINVAL);
   DeviceMemory& from = ours(dm);
-  if (length == 0 || !inside(from, offset, length)) return refuse(EINVAL);
+  if (!is_of(pd->context, dm) || length == 0 || !inside(from, offset, length)) return refuse(EINVAL);
   Context& c = context_of(*pd);
   const Hold hold(c);
   if (!hold) return refuse(EIO);

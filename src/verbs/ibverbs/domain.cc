@@ -23,7 +23,7 @@ int dealloc_td(ibv_td* td) {
 }
 
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attr) {
-  if (attr->pd == nullptr) return refuse(EINVAL);
+  if (!is_of(context, attr->pd) || (attr->td != nullptr && !is_of(context, attr->td))) return refuse(EINVAL);
   // A program's own allocators would serve rings; ours are the device's.
   if ((attr->comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) return refuse(EOPNOTSUPP);
   const Hold hold(context_of(context));

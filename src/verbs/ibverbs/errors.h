@@ -44,13 +44,15 @@ inline int minus_one(int code) {
   return -1;
 }
 
-// Makes something for a program that knows no exceptions: without memory it gets ENOMEM.
+// Makes something for a program that knows no exceptions.
 template <class Make>
 auto attempt(Make&& make) noexcept -> decltype(make()) {
   try {
     return std::forward<Make>(make)();
   } catch (const std::bad_alloc&) {
     return refuse(ENOMEM);
+  } catch (...) {
+    return refuse(EIO);
   }
 }
 

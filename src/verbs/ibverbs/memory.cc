@@ -63,6 +63,7 @@ ibv_mr* register_region(ibv_pd* pd, Request r) {
     mr->addr = r.memory;
     mr->length = r.length;
     mr->handle = mr->lkey = mr->rkey = key->raw();
+    mr->access = r.access;
     ++ours(pd).users;
     return mr.release();
   });
@@ -73,15 +74,15 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, Request r) {
   const bool access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
   const bool domain = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
   if ((flags & ~static_cast<unsigned>(IBV_REREG_MR_FLAGS_SUPPORTED)) != 0 || flags == 0) return EINVAL;
-  if ((domain && pd == nullptr) || ours(mr).device_memory != nullptr) return EINVAL;
-  if (access && (r.access & ~kRegionAccess) != 0) return EINVAL;
-  Context& c = context_of(*mr);
-  if (translation) {
-    // Old rights, if they stay, decide whether the new memory must be writable; only the card knows them by now.
-    if (const int code = judge(r); code != 0) return code;
-  } else if (access && r.writable()) {
-    if (!real::pages_are_there(place_of(number_of(mr->addr)), mr->length, true)) return EFAULT;
+  if ((domain && !is_of(mr->context, pd)) || ours(mr).device_memory != nullptr) return EINVAL;
+  if (!access) r.access = ours(mr).access;
+  if (((r.access | ours(mr).access) & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
+  // What stays of the region must suit what changes.
+  const Request whole = translation ? r : Request{mr->addr, mr->length, number_of(mr->addr), r.access};
+  if (translation || access) {
+    if (const int code = judge(whole); code != 0) return code;
   }
+  Context& c = context_of(*mr);
   const Hold hold(c);
   if (!hold) return EIO;
   const host::RegionOptions options = options_of(r);
@@ -90,6 +91,7 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, Request r) {
   const int code = errno_of(
       c.device.reregister_region(wire::Key(mr->lkey), new_domain, translation ? &options : nullptr, new_rights));
   if (code != 0) return code;
+  ours(mr).access = r.access;
   if (translation) {
     mr->addr = r.memory;
     mr->length = r.length;

@@ -39,6 +39,7 @@ struct DeviceMemory : ibv_dm {
 };
 
 struct Region : ibv_mr {
+  unsigned access = 0;
   DeviceMemory* device_memory = nullptr;
 };
 

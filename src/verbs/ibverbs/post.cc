@@ -7,6 +7,7 @@
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/host_address.h"
 #include "verbs/ibverbs/operations.h"
+#include "verbs/ibverbs/raw_enum.h"
 #include "verbs/ibverbs/rights.h"
 #include "verbs/ibverbs/room.h"
 
@@ -83,7 +84,7 @@ int set_target(host::WorkRequest& r, const QueuePair& qp, const ibv_send_wr& wr)
 }
 
 int post_one(QueuePair& qp, const ibv_send_wr& wr) {
-  const auto opcode = static_cast<std::size_t>(wr.opcode);
+  const auto opcode = static_cast<std::size_t>(raw(wr.opcode));
   if (opcode >= kKinds.size() || !kKinds[opcode].known) return EINVAL;
   const auto count = static_cast<std::size_t>(wr.num_sge);
   if (wr.num_sge < 0 || count > nic::kMaxSges) return EINVAL;

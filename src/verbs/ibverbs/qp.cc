@@ -5,13 +5,14 @@
 #include "verbs/ibverbs/builder.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/qp_attributes.h"
+#include "verbs/ibverbs/raw_enum.h"
 
 namespace weft::verbs {
 namespace {
 
 // none: a type of queue pair that this device has not.
-wire::Service service_of(ibv_qp_type type) {
-  switch (type) {
+wire::Service service_of(const ibv_qp_type& type) {
+  switch (raw(type)) {
     case IBV_QPT_RC: return wire::Service::rc;
     case IBV_QPT_UC: return wire::Service::uc;
     case IBV_QPT_UD: return wire::Service::ud;
@@ -68,6 +69,8 @@ QueuePair::~QueuePair() = default;
 QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
   Context& c = context_of(*pd);
   if (service_of(attr.qp_type) == wire::Service::none) return refuse(EOPNOTSUPP);
+  if (!is_of(pd->context, attr.send_cq) || !is_of(pd->context, attr.recv_cq)) return refuse(EINVAL);
+  if (attr.srq != nullptr && !is_of(pd->context, attr.srq)) return refuse(EINVAL);
   if (const int code = c.attach(); code != 0) return refuse(code);
   const Hold hold(c);
   if (!hold) return refuse(EIO);
@@ -103,8 +106,8 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) {
   if (!translate(*attr, mask, attributes)) return EINVAL;
   const Hold hold(*qp.owner);
   if (!hold) return EIO;
-  const bool ends =
-      (attr_mask & IBV_QP_STATE) != 0 && (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_ERR);
+  const bool ends = (attr_mask & IBV_QP_STATE) != 0 &&
+                    (attributes.state == weft::nic::QpState::reset || attributes.state == weft::nic::QpState::error);
   if (ends) qp.owner->settle_debts();
   try {
     if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;

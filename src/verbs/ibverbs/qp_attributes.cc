@@ -4,6 +4,7 @@
 
 #include "verbs/ibverbs/limits.h"
 #include "verbs/ibverbs/path.h"
+#include "verbs/ibverbs/raw_enum.h"
 #include "verbs/ibverbs/rights.h"
 
 namespace weft::verbs {
@@ -28,21 +29,21 @@ static_assert(same_number(nic::QpState::rtr, IBV_QPS_RTR) && same_number(nic::Qp
 static_assert(same_number(nic::QpState::sqd, IBV_QPS_SQD) && same_number(nic::QpState::sqe, IBV_QPS_SQE));
 static_assert(same_number(nic::QpState::error, IBV_QPS_ERR));
 
-constexpr std::uint16_t bytes_of(ibv_mtu mtu) {
+constexpr std::uint16_t bytes_of(int mtu) {
   return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? static_cast<std::uint16_t>(128U << mtu) : 0;
 }
 static_assert(bytes_of(IBV_MTU_256) == 256 && bytes_of(IBV_MTU_4096) == 4096);
 
-bool is_state(ibv_qp_state s) { return s >= IBV_QPS_RESET && s <= IBV_QPS_ERR; }
+bool is_state(int s) { return s >= IBV_QPS_RESET && s <= IBV_QPS_ERR; }
 
 }  // namespace
 
 bool translate(const ibv_qp_attr& from, std::uint32_t& mask, host::QpAttributes& to) {
   const auto given = [&mask](std::uint32_t bit) { return (mask & bit) != 0; };
-  if (given(Mask::state) && !is_state(from.qp_state)) return false;
-  if (given(Mask::current_state) && !is_state(from.cur_qp_state)) return false;
+  if (given(Mask::state) && !is_state(raw(from.qp_state))) return false;
+  if (given(Mask::current_state) && !is_state(raw(from.cur_qp_state))) return false;
   // Every path here is the migrated one; to say so asks for nothing.
-  if (given(Mask::migration) && from.path_mig_state == IBV_MIG_MIGRATED) mask &= ~Mask::migration;
+  if (given(Mask::migration) && raw(from.path_mig_state) == IBV_MIG_MIGRATED) mask &= ~Mask::migration;
   if (given(Mask::path)) {
     Path path;
     if (!path_of(from.ah_attr, path)) return false;
@@ -53,10 +54,10 @@ bool translate(const ibv_qp_attr& from, std::uint32_t& mask, host::QpAttributes&
     to.flow_label = path.flow_label;
     to.udp_source_port = path.udp_source_port;
   }
-  to.state = static_cast<nic::QpState>(from.qp_state);
-  to.current_state = static_cast<nic::QpState>(from.cur_qp_state);
+  to.state = static_cast<nic::QpState>(raw(from.qp_state));
+  to.current_state = static_cast<nic::QpState>(raw(from.cur_qp_state));
   to.rights = rights_of(from.qp_access_flags);
-  to.mtu = bytes_of(from.path_mtu);
+  to.mtu = bytes_of(raw(from.path_mtu));
   to.peer_qpn = wire::Qpn(from.dest_qp_num);
   to.receive_psn = wire::Psn(from.rq_psn);
   to.send_psn = wire::Psn(from.sq_psn);

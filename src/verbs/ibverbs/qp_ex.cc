@@ -216,11 +216,11 @@ void set_builders(QueuePair& qp, std::uint64_t operations) {
   if (asked(IBV_QP_EX_WITH_SEND_WITH_INV)) qp.wr_send_inv = wr_send_inv;
 }
 
-ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* ex) {
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* ex) {
   constexpr std::uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   const auto has = [ex](ibv_qp_init_attr_mask bit) { return (ex->comp_mask & bit) != 0; };
   if ((ex->comp_mask & ~known) != 0) return refuse(EOPNOTSUPP);
-  if (!has(IBV_QP_INIT_ATTR_PD) || ex->pd == nullptr) return refuse(EINVAL);
+  if (!has(IBV_QP_INIT_ATTR_PD) || !is_of(context, ex->pd)) return refuse(EINVAL);
   if (has(IBV_QP_INIT_ATTR_CREATE_FLAGS) && ex->create_flags != 0) return refuse(EOPNOTSUPP);
   const std::uint64_t operations = has(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ? ex->send_ops_flags : 0;
   if ((operations & ~possible_operations(ex->qp_type)) != 0) return refuse(EOPNOTSUPP);

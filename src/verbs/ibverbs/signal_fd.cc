@@ -1,25 +1,26 @@
 #include "verbs/ibverbs/signal_fd.h"
 
 #include <cerrno>
-#include <cstdint>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace weft::verbs {
 
-SignalFd::SignalFd() : fd_(::eventfd(0, EFD_CLOEXEC)) {}
+SignalFd::SignalFd() : fd_(::eventfd(0, EFD_CLOEXEC)), bed_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {}
 
 SignalFd::~SignalFd() {
   if (fd_ >= 0) ::close(fd_);
+  if (bed_ >= 0) ::close(bed_);
 }
 
+// Neither write can block: that would take 2^64 events.
 void SignalFd::raise() {
   const std::uint64_t one = 1;
-  // Cannot block: that would take 2^64 events.
   raised_ = ::write(fd_, &one, sizeof one) == sizeof one || raised_;
+  // A sleeper that was interrupted leaves its token behind; whoever finds it wakes up, sees nothing and sleeps again.
+  if (sleepers_ != 0 && ::write(bed_, &sleepers_, sizeof sleepers_) == sizeof sleepers_) sleepers_ = 0;
 }
 
 void SignalFd::clear() {
@@ -29,12 +30,13 @@ void SignalFd::clear() {
   raised_ = ::read(fd_, &count, sizeof count) < 0 && errno == EINTR;
 }
 
-int SignalFd::wait() const {
+// read() and not poll(), which no signal handler can have restarted.
+int SignalFd::sleep() const {
   const int flags = ::fcntl(fd_, F_GETFL);
   if (flags < 0) return errno;
   if ((flags & O_NONBLOCK) != 0) return EAGAIN;
-  pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
-  return ::poll(&waiting, 1, -1) < 0 ? errno : 0;
+  std::uint64_t token = 0;
+  return ::read(bed_, &token, sizeof token) < 0 ? errno : 0;
 }
 
 }  // namespace weft::verbs

@@ -3,6 +3,7 @@
 #include "verbs/ibverbs/context.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/operations.h"
+#include "verbs/ibverbs/raw_enum.h"
 
 namespace weft::verbs {
 namespace {
@@ -33,11 +34,11 @@ ibv_srq* make_srq(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr) {
 
 }  // namespace
 
-ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attr) {
   const bool typed = (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
-  if (typed && attr->srq_type != IBV_SRQT_BASIC) return refuse(EOPNOTSUPP);
+  if (typed && raw(attr->srq_type) != IBV_SRQT_BASIC) return refuse(EOPNOTSUPP);
   if ((attr->comp_mask & ~(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD)) != 0) return refuse(EOPNOTSUPP);
-  if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr->pd == nullptr) return refuse(EINVAL);
+  if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || !is_of(context, attr->pd)) return refuse(EINVAL);
   return make_srq(attr->pd, attr->srq_context, attr->attr);
 }
 

@@ -11,8 +11,8 @@ namespace weft::verbs {
 
 const char* sysfs_root() {
   static const auto* const root = [] {
-    const char* named = std::getenv("WEFT_SYSFS");
-    if (named == nullptr || *named == '\0') named = std::getenv("SYSFS_PATH");  // rdma-core's name for it
+    const char* named = ::secure_getenv("WEFT_SYSFS");
+    if (named == nullptr || *named == '\0') named = ::secure_getenv("SYSFS_PATH");  // rdma-core's name for it
     auto* path = new std::string(named != nullptr && *named != '\0' ? named : "/sys");
     while (path->size() > 1 && path->back() == '/') path->pop_back();
     return path;

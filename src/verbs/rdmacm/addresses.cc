@@ -13,6 +13,8 @@ constexpr wire::Address kLoopback6{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 
 bool Endpoint::is_loopback() const { return address.is_v4() ? address.bytes[12] == 127 : address == kLoopback6; }
 
+bool Endpoint::is_local_host() const { return address == wire::Address::v4(127, 0, 0, 1) || address == kLoopback6; }
+
 socklen_t length_of(const sockaddr* address) {
   if (address == nullptr) return 0;
   switch (address->sa_family) {

@@ -17,7 +17,8 @@ struct Endpoint {
   std::uint32_t scope = 0;
 
   [[nodiscard]] bool is_any() const { return address == wire::Address{}; }
-  [[nodiscard]] bool is_loopback() const;
+  [[nodiscard]] bool is_loopback() const;    // 127.x.y.z or ::1
+  [[nodiscard]] bool is_local_host() const;  // 127.0.0.1 or ::1
 };
 
 // 0 for families that are neither IPv4 nor IPv6.

@@ -38,7 +38,7 @@ rdma_event_channel* rdma_create_event_channel() {
   rdma_event_channel* made = nullptr;
   attempt([&] {
     auto channel = std::make_unique<Channel>();
-    if (channel->signal.fd() < 0) return fail(EMFILE);
+    if (!channel->signal.good()) return fail(EMFILE);
     // Joining takes a while, and programs make their channel long before they agree with their peer on a moment to
     // connect. If it fails, who needs the device is told.
     static_cast<void>(Engine::get().join());

@@ -64,6 +64,13 @@ const wire::Address* Engine::device_address(const Endpoint& endpoint) const {
   return endpoint.is_loopback() && !among_loopbacks && !addresses.empty() ? &addresses.front() : nullptr;
 }
 
+const wire::Address* Engine::own_address(const Endpoint& endpoint) const {
+  const wire::Address* found = device_address(endpoint);
+  const auto addresses = port->addresses();
+  // Who wants to be at this machine's own name is: as a place to go to, it may be another's.
+  return found == nullptr && endpoint.is_local_host() && !addresses.empty() ? &addresses.front() : found;
+}
+
 int Engine::gid_index(const wire::Address& address) const {
   const auto addresses = port->addresses();
   const auto found = std::find(addresses.begin(), addresses.end(), address);
@@ -85,7 +92,7 @@ bool Engine::is_taken(const Identifier& by, const wire::Address& address, std::u
 int Engine::bind(Identifier& id, const Endpoint& wanted) {
   wire::Address service{};
   if (!wanted.is_any()) {
-    const wire::Address* address = device_address(wanted);
+    const wire::Address* address = own_address(wanted);
     if (address == nullptr) return ENODEV;
     service = *address;
   }

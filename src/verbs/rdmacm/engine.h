@@ -54,7 +54,9 @@ class Engine final : public verbs::CmReceiver {
   void give_device(Identifier& id) const;
   [[nodiscard]] int bind(Identifier& id, const Endpoint& wanted);
   void unbind(Identifier& id);
+  // Which of the device's addresses this is, if it is one: as somewhere to go to, and as somewhere to be.
   [[nodiscard]] const wire::Address* device_address(const Endpoint& endpoint) const;
+  [[nodiscard]] const wire::Address* own_address(const Endpoint& endpoint) const;
   [[nodiscard]] int gid_index(const wire::Address& address) const;
   // Cuts the tie between an identifier and all that could happen to it.
   void forget(Identifier& id);

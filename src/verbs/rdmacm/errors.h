@@ -29,9 +29,10 @@ constexpr int errno_of(cm::Answer answer) {
   return EINVAL;
 }
 
-// Does something for a program that knows no exceptions: without memory it gets ENOMEM.
+// Does something for a program that knows no exceptions: without memory it gets ENOMEM. Not noexcept: the cancelling of
+// a thread that waits in here unwinds its stack.
 template <class Deed>
-int attempt(Deed&& deed) noexcept {
+int attempt(Deed&& deed) {
   try {
     return std::forward<Deed>(deed)();
   } catch (const std::bad_alloc&) {

@@ -155,6 +155,22 @@ bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
   return true;
 }
 
+// 0, -1 with errno, or kNothing: then whoever is told so is expected to sleep.
+constexpr int kNothing = 1;
+int try_fetch(Channel& from, rdma_cm_event** event) {
+  auto fetched = std::make_unique<FetchedEvent>();
+  const Hold hold(Engine::get());
+  while (!from.occurrences.empty()) {
+    *fetched = {};
+    if (fetch(from.pop(), *fetched)) {
+      *event = fetched.release();
+      return 0;
+    }
+  }
+  from.signal.expect();
+  return kNothing;
+}
+
 }  // namespace
 }  // namespace weft::rdmacm
 
@@ -165,23 +181,11 @@ extern "C" {
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (event == nullptr) return fail(EINVAL);
   Channel& from = channel_of(channel);
-  return attempt([&] {
-    auto fetched = std::make_unique<FetchedEvent>();
-    Engine& engine = Engine::get();
-    for (;;) {
-      {
-        const Hold hold(engine);
-        while (!from.occurrences.empty()) {
-          *fetched = {};
-          if (fetch(from.pop(), *fetched)) {
-            *event = fetched.release();
-            return 0;
-          }
-        }
-      }
-      if (const int code = from.signal.wait(); code != 0) return fail(code);
-    }
-  });
+  for (;;) {
+    const int result = attempt([&] { return try_fetch(from, event); });
+    if (result != kNothing) return result;
+    if (const int code = from.signal.sleep(); code != 0) return fail(code);
+  }
 }
 
 int rdma_ack_cm_event(rdma_cm_event* event) {

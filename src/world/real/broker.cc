@@ -24,9 +24,9 @@
 namespace weft::real {
 namespace {
 
-constexpr Time kLinger = seconds(1);        // a program that starts right after the last one finds a broker
-constexpr std::size_t kMaxMembers = 1024;   // lanes and commands together
-constexpr std::size_t kMaxGroups = 256;     // addresses
+constexpr Time kLinger = seconds(1);       // a program that starts right after the last one finds a broker
+constexpr std::size_t kMaxMembers = 1024;  // lanes and commands together
+constexpr std::size_t kMaxGroups = 256;    // addresses
 
 struct Member {
   std::uint64_t id = 0;
@@ -101,8 +101,7 @@ class Broker {
     switch (m.topic) {
       case Topic::hello: return welcome(from, in);
       case Topic::bind: return bind(from, m.service);
-      case Topic::release:
-        return services_.release(from.place, m.service.space, m.service.address, m.service.port);
+      case Topic::release: return services_.release(from.place, m.service.space, m.service.address, m.service.port);
       case Topic::listen:
         return services_.listen(from.place, m.service.space, m.service.address, m.service.port, m.service.on != 0);
       case Topic::meet: return introduce(from, m.neighbour);
@@ -194,7 +193,8 @@ class Broker {
   }
 
   static Trouble explain(Trouble t, const wire::Address& address) {
-    if (t.code == EADDRINUSE) t.what += ". Another user's Weft, or Soft-RoCE, has it: choose another address with --addr";
+    if (t.code == EADDRINUSE)
+      t.what += ". Another user's Weft, or Soft-RoCE, has it: choose another address with --addr";
     if (t.code == EADDRNOTAVAIL) t.what += fmt::format(". This machine does not have the address {}", text_of(address));
     return t;
   }
@@ -262,7 +262,8 @@ class Broker {
     return channel.get();
   }
 
-  // ---- QP1 -----------------------------------------------------------------------------------------------------------
+  // ---- QP1
+  // -----------------------------------------------------------------------------------------------------------
 
   void serve_group(Group& group) {
     std::array<std::byte, 65536> buffer;
@@ -271,8 +272,7 @@ class Broker {
       socklen_t bytes = sizeof from;
       const ssize_t got = recvfrom(group.sockets[0].get(), buffer.data(), buffer.size(), 0, &from.any, &bytes);
       if (got <= 0) return;
-      const wire::Flow flow{
-          .source = wire_address(from), .destination = group.address, .source_port = port_of(from)};
+      const wire::Flow flow{.source = wire_address(from), .destination = group.address, .source_port = port_of(from)};
       const auto* text = static_cast<const char*>(static_cast<const void*>(buffer.data()));
       receive(flow, {text, static_cast<std::size_t>(got)});
     }
@@ -283,7 +283,8 @@ class Broker {
     if (datagram.size() < wire::Bth::kBytes) return;
     const std::uint8_t place = static_cast<std::uint8_t>(datagram[5]) >> 1;
     if (place == 0) return receive(flow, datagram);
-    if (Member* member = place < places_.size() ? places_[place] : nullptr; member != nullptr) deliver(*member, flow, datagram);
+    if (Member* member = place < places_.size() ? places_[place] : nullptr; member != nullptr)
+      deliver(*member, flow, datagram);
   }
   void deliver(Member& member, const wire::Flow& flow, std::string_view datagram) {
     Message m(Topic::datagram);
@@ -291,7 +292,8 @@ class Broker {
     member.talk.say(m, datagram);
   }
   void receive(const wire::Flow& flow, std::string_view datagram) {
-    const GsiDesk::Decision d = desk_.judge(flow, datagram, services_, [&](std::uint8_t p) { return places_[p] != nullptr; });
+    const GsiDesk::Decision d =
+        desk_.judge(flow, datagram, services_, [&](std::uint8_t p) { return places_[p] != nullptr; });
     if (d.place != 0 && places_[d.place] != nullptr) deliver(*places_[d.place], flow, datagram);
     if (d.reply) send(*d.reply);
   }
@@ -303,7 +305,8 @@ class Broker {
     }
   }
 
-  // ---- the weft command ------------------------------------------------------------------------------------------------
+  // ---- the weft command
+  // ------------------------------------------------------------------------------------------------
 
   void list(Member& asker) {
     nlohmann::json lanes = nlohmann::json::array();

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,7 +71,8 @@ tl::expected<Conversation, Trouble> reach_broker() {
       continue;
     }
     if (clock_now() > until) {
-      return tl::unexpected(Trouble{ETIMEDOUT, fmt::format("the broker does not answer (abstract socket {})", broker_name())});
+      return tl::unexpected(
+          Trouble{ETIMEDOUT, fmt::format("the broker does not answer (abstract socket {})", broker_name())});
     }
     doze(pause);
   }
@@ -111,7 +112,8 @@ tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(std::span<const wire:
     if (!line->say(greeting(addresses), {}, std::array{door, wake})) continue;
     auto in = line->wait(kAnswerWithin);
     if (!in) continue;
-    if (in->message.topic != Topic::welcome) return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
+    if (in->message.topic != Topic::welcome)
+      return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
     if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
     if (in->descriptors.size() != addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
     line_ = std::move(*line);
@@ -131,7 +133,8 @@ std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) 
       continue;
     }
     // An introduction that the other side asked for is no answer: it names another lane.
-    const bool mine = in->message.topic == answer && (answer != Topic::met || in->message.neighbour.place == question.neighbour.place);
+    const bool mine = in->message.topic == answer &&
+                      (answer != Topic::met || in->message.neighbour.place == question.neighbour.place);
     if (mine) return in;
     kept_.push_back(std::move(*in));
   }

@@ -33,6 +33,7 @@ class BrokerLine {
   // Something that the broker said by itself, if there is any.
   [[nodiscard]] std::optional<Incoming> hear();
   [[nodiscard]] bool over();
+  void abandon() { line_.close(); }
 
  private:
   std::mutex lock_;

@@ -10,8 +10,9 @@
 
 int main(int argc, char**) {
   if (argc > 1) {
-    std::puts("weft-broker: hands the programs of one user their places on a shared address. Takes no arguments; "
-              "programs start it by themselves.");
+    std::puts(
+        "weft-broker: hands the programs of one user their places on a shared address. Takes no arguments; "
+        "programs start it by themselves.");
     return 2;
   }
   if (fork() != 0) return 0;

@@ -30,7 +30,9 @@ Name abstract_name() {
   return out;
 }
 
-const sockaddr* plain(const Name& name) { return static_cast<const sockaddr*>(static_cast<const void*>(&name.address)); }
+const sockaddr* plain(const Name& name) {
+  return static_cast<const sockaddr*>(static_cast<const void*>(&name.address));
+}
 
 Descriptor open_socket(int flags) { return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0)); }
 
@@ -42,7 +44,8 @@ bool is_ours(int socket) {
 }
 
 void take_descriptors(const msghdr& header, std::vector<Descriptor>& out) {
-  for (const cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(const_cast<msghdr*>(&header), const_cast<cmsghdr*>(c))) {
+  for (const cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr;
+       c = CMSG_NXTHDR(const_cast<msghdr*>(&header), const_cast<cmsghdr*>(c))) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     for (std::size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; ++i) {
       int fd = -1;

@@ -36,6 +36,7 @@ class Effects {
   bool reach(std::byte* at, std::size_t bytes, bool writes) { return pages_are_there(at, bytes, writes); }
 
   void set_now(Time now) { now_ = now; }
+  [[nodiscard]] Time now() const { return now_; }
   // How many so far: whoever polls wants to know whether something came for the program.
   [[nodiscard]] std::uint64_t completions() const { return completions_; }
 

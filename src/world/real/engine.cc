@@ -18,9 +18,7 @@ namespace {
 
 // A program that posts again this soon after its last packets left has more to post: what it posts leaves together.
 constexpr Time kBurst = microseconds(2);
-constexpr std::uint32_t kMaxDeferred = 16;
-// So many fruitless polls in a row, and the program is one that polls.
-constexpr std::uint32_t kPollsToDrive = 64;
+constexpr std::uint32_t kMaxDeferred = 32;
 constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
 
 host::DeviceConfig device_config(const Settings& settings) {
@@ -71,7 +69,8 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   return {};
 }
 
-// ---- the program's calls -----------------------------------------------------------------------------------------------
+// ---- the program's calls
+// -----------------------------------------------------------------------------------------------
 
 void Lane::Engine::rang() {
   const Time now = clock_now();
@@ -85,23 +84,35 @@ void Lane::Engine::rang() {
   if (port_.is_open()) transmit(now);
 }
 
-void Lane::Engine::poll() {
+// The program polls: the thread must not wake up for packets any more.
+void Lane::Engine::take_over() {
   if (!port_.is_open()) return;
-  ++polls_;
-  if (driver_ == Driver::thread && ++empty_polls_ >= kPollsToDrive) {
-    driver_ = Driver::program;
-    polls_seen_ = 0;
-    kick();  // it must not wake up for packets any more
-  }
-  progress(clock_now(), driver_ == Driver::program);
+  driver_ = Driver::program;
+  polls_seen_ = 0;
+  kick();
+}
+
+void Lane::Engine::poll() {
+  if (port_.is_open()) progress(clock_now(), driver_ == Driver::program);
 }
 
 void Lane::Engine::armed() {
-  empty_polls_ = 0;
+  polls_since_armed_ = 0;
   if (driver_ == Driver::thread || !port_.is_open()) return;
   driver_ = Driver::thread;
   transmit(clock_now());
   kick();
+}
+
+void Lane::Engine::flush() {
+  if (port_.is_open() && card_.has_work()) transmit(clock_now());
+}
+
+// Without a lock: whoever held it is not here. Descriptors only.
+void Lane::Engine::abandon() {
+  broker_.abandon();
+  port_.abandon();
+  for (Descriptor* d : {&door_memory_, &wake_, &kick_, &quiet_, &all_}) d->reset();
 }
 
 void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
@@ -113,7 +124,8 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
   port_.flush();
 }
 
-// ---- driving -------------------------------------------------------------------------------------------------------------
+// ---- driving
+// -------------------------------------------------------------------------------------------------------------
 
 void Lane::Engine::progress(Time now, bool program_first) {
   effects_.set_now(now);
@@ -145,7 +157,8 @@ void Lane::Engine::transmit(Time now) {
 
 void Lane::Engine::on_time(Time now) {
   card_.on_time(now);
-  port_.on_time([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); }, [this] { settle(); });
+  port_.on_time([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); },
+                [this] { settle(); });
   port_.flush();
 }
 
@@ -172,7 +185,7 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
 
 void Lane::Engine::settle() {
   const std::uint32_t n = std::exchange(batched_, 0);
-  if (n > 0) card_.on_packets(clock_now(), std::span(batch_).first(n));
+  if (n > 0) card_.on_packets(effects_.now(), std::span(batch_).first(n));
 }
 
 // The kernel steers a datagram of several segments by its first one. The others may be for another program.

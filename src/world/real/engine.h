@@ -22,8 +22,8 @@
 
 namespace weft::real {
 
-// Who drives the lane. A program that polls does it best: no thread has to be woken for a packet. A program that does not
-// poll leaves it to the lane's thread.
+// Who drives the lane. A program that polls does it best: no thread has to be woken for a packet. A program that does
+// not poll leaves it to the lane's thread.
 enum class Driver : std::uint8_t { thread, program };
 
 class Lane::Engine : public PrintsStats {
@@ -42,8 +42,14 @@ class Lane::Engine : public PrintsStats {
   }
   // With the lock held.
   void rang();
+  void polled() {
+    ++polls_;
+    if (driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive) take_over();
+  }
   void poll();
   void armed();
+  void flush();
+  void abandon();
   void send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad);
   [[nodiscard]] std::string report(const std::string& question);
   [[nodiscard]] nlohmann::json explain(wire::Qpn qpn);
@@ -52,9 +58,11 @@ class Lane::Engine : public PrintsStats {
  private:
   using Guard = std::unique_lock<std::mutex>;
   static constexpr std::uint32_t kVainPolls = 256;
+  static constexpr std::uint32_t kPollsToDrive = 64;        // without a wish for an event in between
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
   // -- driving (engine.cc) --
+  void take_over();
   void progress(Time now, bool program_first);
   void transmit(Time now);
   void on_time(Time now);
@@ -88,7 +96,7 @@ class Lane::Engine : public PrintsStats {
   std::uint32_t batched_ = 0;
 
   Driver driver_ = Driver::thread;
-  std::uint32_t empty_polls_ = 0;  // in a row, while the thread drives
+  std::uint32_t polls_since_armed_ = 0;  // while the thread drives
   std::uint64_t polls_ = 0, polls_seen_ = 0;
   std::atomic<std::uint32_t> vain_polls_{0};  // in a row, whoever drives
   std::uint32_t deferred_posts_ = 0;

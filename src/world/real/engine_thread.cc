@@ -14,9 +14,9 @@
 namespace weft::real {
 namespace {
 
-constexpr Time kTick = microseconds(500);       // how often the thread looks whether the program still polls
-constexpr Time kAfterglow = microseconds(10);   // after the last packet it looks once more before it sleeps
-constexpr std::uint32_t kRounds = 16;           // before the program may have the lock
+constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
+constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
+constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
 
 bool watch(int set, int fd) {
   epoll_event e{};
@@ -81,7 +81,7 @@ void Lane::Engine::run() {
 void Lane::Engine::tick(Guard& guard) {
   if (polls_ == polls_seen_) {
     driver_ = Driver::thread;
-    empty_polls_ = 0;
+    polls_since_armed_ = 0;
     return;
   }
   polls_seen_ = polls_;
@@ -112,7 +112,8 @@ void Lane::Engine::drive(Guard& guard) {
 
 void Lane::Engine::sleep(Guard& guard, Time until) {
   door_->asleep.store(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // against a neighbour's: we see its record, or it sees us asleep
+  std::atomic_thread_fence(
+      std::memory_order_seq_cst);  // against a neighbour's: we see its record, or it sees us asleep
   if (port_.rings_empty()) {
     sleeping_ = true;
     wakes_at_ = until;
@@ -136,7 +137,10 @@ void Lane::Engine::sleep(Guard& guard, Time until) {
 void Lane::Engine::hear_broker(Guard& guard) {
   while (auto in = broker_.hear()) {
     switch (in->message.topic) {
-      case Topic::met: port_.on_met(*in); break;
+      case Topic::met:
+        receive();  // what a neighbour left behind comes before the news that it is gone
+        port_.on_met(*in);
+        break;
       case Topic::asked: answer(*in); break;
       case Topic::datagram: {
         const auto bytes = std::as_bytes(std::span(in->text.data(), in->text.size()));

@@ -59,22 +59,29 @@ GsiDesk::Decision GsiDesk::judge(const wire::Flow& flow, std::string_view datagr
   Decision d = std::visit(
       Overloaded{
           [&](const wire::CmReq& req) -> Decision {
-            if (const std::uint8_t place = services.listener(flow.destination, req.service_id); place != 0) return {place, {}};
+            if (const std::uint8_t place = services.listener(flow.destination, req.service_id); place != 0)
+              return {place, {}};
             return {0, reply_to(flow, m.transaction,
                                 wire::CmRej{.remote_id = req.local_id, .reason = wire::CmRej::kInvalidServiceId})};
           },
           [&](const wire::CmSidrReq& req) -> Decision {
-            if (const std::uint8_t place = services.listener(flow.destination, req.service_id); place != 0) return {place, {}};
-            return {0, reply_to(flow, m.transaction,
-                                wire::CmSidrRep{.request_id = req.request_id, .status = 1, .service_id = req.service_id})};
+            if (const std::uint8_t place = services.listener(flow.destination, req.service_id); place != 0)
+              return {place, {}};
+            return {0,
+                    reply_to(flow, m.transaction,
+                             wire::CmSidrRep{.request_id = req.request_id, .status = 1, .service_id = req.service_id})};
           },
-          [&](const wire::CmSidrRep& rep) -> Decision { return {place_of_id(rep.request_id), {}}; },
+          [&](const wire::CmSidrRep& rep) -> Decision {
+            return {place_of_id(rep.request_id), {}};
+          },
           [&](const wire::CmDreq& dreq) -> Decision {
             if (const std::uint8_t place = place_of_id(dreq.remote_id); is_there(place)) return {place, {}};
-            return {0, reply_to(flow, m.transaction,
-                                wire::CmDrep{.local_id = dreq.remote_id, .remote_id = dreq.local_id})};
+            return {
+                0, reply_to(flow, m.transaction, wire::CmDrep{.local_id = dreq.remote_id, .remote_id = dreq.local_id})};
           },
-          [&](const auto& other) -> Decision { return {place_of_id(other.remote_id), {}}; },
+          [&](const auto& other) -> Decision {
+            return {place_of_id(other.remote_id), {}};
+          },
       },
       m.body);
   if (d.place != 0) note(flow, m, d.place);
@@ -89,8 +96,9 @@ std::vector<Datagram> GsiDesk::last_words(std::uint8_t place) {
       continue;
     }
     const Link& link = it->second;
-    out.push_back(reply_to(back(link.back), link.our_id,
-                           wire::CmDreq{.local_id = link.our_id, .remote_id = link.their_id, .remote_qpn = link.their_qpn}));
+    out.push_back(
+        reply_to(back(link.back), link.our_id,
+                 wire::CmDreq{.local_id = link.our_id, .remote_id = link.their_id, .remote_qpn = link.their_qpn}));
     it = links_.erase(it);
   }
   return out;

@@ -13,7 +13,10 @@ bool is_everyday(Refusal why) {
 void Journal::note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state) {
   if (slot >= records_.size()) records_.resize(slot + 1);
   Record& r = records_[slot];
-  if (r.qpn != qpn) r = Record{.qpn = qpn};
+  if (r.qpn != qpn) {
+    r = Record{};
+    r.qpn = qpn;
+  }
   r.state = state;
   if (r.changes == r.history.size()) {
     std::move(r.history.begin() + 2, r.history.end(), r.history.begin() + 1);

@@ -1,5 +1,5 @@
-// What has happened to each queue pair, for those who ask why it broke (`weft explain`): the states it went through, and
-// the first and last packet that was refused.
+// What has happened to each queue pair, for those who ask why it broke (`weft explain`): the states it went through,
+// and the first and last packet that was refused.
 #pragma once
 
 #include <array>
@@ -29,10 +29,10 @@ class Journal {
   };
   struct Record {
     wire::Qpn qpn{};
-    std::uint8_t changes = 0;                // in all; the first and the latest are kept
+    std::uint8_t changes = 0;  // in all; the first and the latest are kept
     nic::QpState state = nic::QpState::reset;
     std::array<Change, 6> history{};
-    std::optional<Refused> first, last;      // refused packets; duplicates and gaps are a network's everyday life
+    std::optional<Refused> first, last;  // refused packets; duplicates and gaps are a network's everyday life
     std::uint32_t refused = 0;
   };
 

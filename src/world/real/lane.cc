@@ -18,7 +18,10 @@ tl::expected<void, Trouble> Lane::attach() {
 host::Device& Lane::device() { return engine_->device(); }
 Time Lane::now() const { return clock_now(); }
 void Lane::rang() { engine_->rang(); }
+void Lane::polled() { engine_->polled(); }
 void Lane::poll() { engine_->poll(); }
+void Lane::flush() { engine_->flush(); }
+void Lane::abandon() { engine_->abandon(); }
 void Lane::armed() { engine_->armed(); }
 void Lane::rest() { engine_->rest(); }
 std::uint8_t Lane::place() const { return engine_->place(); }

@@ -34,15 +34,20 @@ class Lane {
 
   // -- with the lock held --
   [[nodiscard]] host::Device& device();
-  [[nodiscard]] Time now()
-      const;     // picoseconds since the machine's clock began; the completions' `when` is of this clock
-  void rang();   // work was posted, or a queue pair changed its state: the card hears of it now
-  void poll();   // drives the lane: for whoever found a completion queue empty
-  void armed();  // somebody will sleep until an event comes: the background thread takes over
+  [[nodiscard]] Time now() const;  // the completions' `when` is of this clock
+  void rang();                     // work was posted, or a queue pair changed its state: the card hears of it now
+  void polled();  // somebody looked at a completion queue: a program that does so often drives the lane itself
+  void poll();    // drives the lane: for whoever found a completion queue empty
+  void flush();   // what is owed to others leaves now: before a queue pair, or the program, ends
+  void armed();   // somebody will sleep until an event comes: the background thread takes over
+
+  // In a child process, which has no part in its parent's card: lets go of the network. Nothing may be called
+  // afterwards.
+  void abandon();
 
   // -- without the lock --
-  // For whoever polled in vain: after many vain polls others may have the processor. Two programs that poll must not need
-  // more processors than there are.
+  // For whoever polled in vain: after many vain polls others may have the processor. Two programs that poll must not
+  // need more processors than there are.
   void rest();
 
   // -- the connection manager; without the lock --

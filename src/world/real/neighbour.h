@@ -38,9 +38,10 @@ class NeighbourLane {
  public:
   RingWriter out;
   RingReader in;
-  bool ring = true;  // packets to it go through the ring; else over UDP, counted so that its sockets do not overflow
-  bool used = false;               // since the last publish()
-  std::int64_t unannounced = 0;    // what was sent to its sockets since then
+  bool ring = true;   // packets to it go through the ring; else over UDP, counted so that its sockets do not overflow
+  bool numb = false;  // has taken nothing for long
+  bool used = false;  // since the last publish()
+  std::int64_t unannounced = 0;  // what was sent to its sockets since then
 
   [[nodiscard]] bool has_address(const wire::Address& a) const {
     return std::find(addresses_.begin(), addresses_.end(), a) != addresses_.end();
@@ -54,7 +55,11 @@ class NeighbourLane {
 
   // Room for what one turn of the scheduler may send.
   [[nodiscard]] bool has_room() {
-    if (ring) return out.room() >= kTurn;
+    const bool room = ring ? out.room() >= kTurn : has_udp_room();
+    if (room) numb = false;
+    return room;
+  }
+  [[nodiscard]] bool has_udp_room() const {
     const std::int64_t waiting = door_->udp_sent.load(std::memory_order_relaxed) -
                                  door_->udp_taken.load(std::memory_order_relaxed) + unannounced;
     return waiting < door_->udp_room.load(std::memory_order_relaxed) / 4;
@@ -71,7 +76,8 @@ class NeighbourLane {
   void publish() {
     if (!ring) return;
     out.publish();
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // against the sleeper's: it sees the record, or we see it asleep
+    std::atomic_thread_fence(
+        std::memory_order_seq_cst);  // against the sleeper's: it sees the record, or we see it asleep
     if (door_->asleep.load(std::memory_order_relaxed) != 0 && door_->asleep.exchange(0) != 0) {
       (void)eventfd_write(wake_.get(), 1);
     }

@@ -1,5 +1,5 @@
-// Is this memory the program's to read, or to write? Asked where the answer may be no: of memory that is registered, and
-// before each access to an on-demand region. To touch it and see would end the program.
+// Is this memory the program's to read, or to write? Asked where the answer may be no: of memory that is registered,
+// and before each access to an on-demand region. To touch it and see would end the program.
 #pragma once
 
 #include <cstddef>

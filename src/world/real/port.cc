@@ -40,7 +40,8 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
   return std::nullopt;
 }
 
-// ---- routes ------------------------------------------------------------------------------------------------------------
+// ---- routes
+// ------------------------------------------------------------------------------------------------------------
 
 std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
   const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(key.destination.bytes);
@@ -62,11 +63,28 @@ Port::Route& Port::find_route(const RouteKey& key) {
   if (route.lane == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
     route.asked = now_;
     route.lane = key.place == 0 ? nullptr : ask_for(key);
-    route.udp.merge = route.lane != nullptr || !key.destination.is_v4();
+    if (route.lane != nullptr && !route.lane->ring) prefer_own_socket(key, route);
   }
   last_key_ = key;
   last_ = &route;
   return route;
+}
+
+// To a lane on this host. It cannot see identifications, so segments may be merged; and a socket of its own, connected,
+// spares the kernel the search for the way with every packet.
+void Port::prefer_own_socket(const RouteKey& key, Route& route) {
+  route.udp.merge = true;
+  SocketAddress name = socket_address(addresses_[key.socket], 0);
+  Descriptor own(::socket(name.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  socklen_t bytes = name.bytes();
+  if (!own || bind(own.get(), &name.any, bytes) != 0 || connect(own.get(), &route.udp.to.any, bytes) != 0 ||
+      getsockname(own.get(), &name.any, &bytes) != 0) {
+    return;  // the shared one will do
+  }
+  route.udp.source_port = port_of(name);
+  route.udp.connected = true;
+  route.udp.socket = own.get();
+  route.own_socket = std::move(own);
 }
 
 NeighbourLane* Port::lane_at(std::uint32_t place) {
@@ -108,20 +126,22 @@ void Port::on_met(Incoming& in) {
   lanes_.back()->add_address(in.message.neighbour.address);
 }
 
-// ---- out ---------------------------------------------------------------------------------------------------------------
+// ---- out
+// ---------------------------------------------------------------------------------------------------------------
 
 void Port::emit(const nic::OutPacket& packet) {
   wire::Flow flow = packet.flow;
-  flow.source_port = wire::kRocePort;  // the socket's; the ICRC covers it
+  Route& route = route_to(flow, place_of(packet.headers.bth.destination));
+  flow.source_port = route.udp.source_port;  // the socket's; the ICRC covers it
   if (slow_) [[unlikely]]
     return emit_slowly(flow, packet);
-  Route& route = route_to(flow, place_of(packet.headers.bth.destination));
   if (route.lane == nullptr) return sender_.add(route.udp, flow, packet);
   use(*route.lane);
   if (route.lane->ring) {
     if (!route.lane->out.write(flow, packet)) ++ring_full_;
   } else {
-    route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes + wire::kIcrcBytes);
+    route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
+                           wire::kIcrcBytes);
     sender_.add(route.udp, flow, packet);
   }
 }
@@ -168,26 +188,33 @@ void Port::flush() {
   for (NeighbourLane* lane : used_) {
     lane->publish();
     lane->used = false;
+    if (tight_ == nullptr && !lane->has_room()) wait_for(*lane);
   }
   used_.clear();
+}
+
+void Port::wait_for(NeighbourLane& lane) {
+  if (lane.numb) return;
+  tight_ = &lane;
+  tight_since_ = now_;
 }
 
 bool Port::blocked() {
   if (tight_ == nullptr) {
     for (NeighbourLane* lane : used_) {
-      if (!lane->has_room()) tight_ = lane;
+      if (!lane->has_room()) wait_for(*lane);
     }
-    tight_since_ = now_;
     return tight_ != nullptr;
   }
-  if (tight_->has_room()) {
-    tight_ = nullptr;
-    return false;
+  if (!tight_->has_room()) {
+    if (now_ - tight_since_ < kPatience) return true;
+    tight_->numb = true;  // one that takes nothing for so long loses packets, as on any wire, and nobody waits for it
   }
-  return now_ - tight_since_ < kPatience;  // a neighbour that sleeps that long loses packets, as any wire does
+  tight_ = nullptr;
+  return false;
 }
 
-// ---- in ----------------------------------------------------------------------------------------------------------------
+// ---- in
 
 bool Port::rings_empty() const {
   return std::all_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->in.empty(); });
@@ -202,7 +229,9 @@ Time Port::next_deadline() const {
 }
 
 void Port::note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {
-  if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, fmt::format("refused: {}: {}", weft::text(why).counter, weft::text(why).meaning));
+  if (tap_)
+    tap_->packet(now_, Direction::inbound, flow, datagram,
+                 fmt::format("refused: {}: {}", weft::text(why).counter, weft::text(why).meaning));
 }
 
 }  // namespace weft::real

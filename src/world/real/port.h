@@ -34,8 +34,8 @@ class Port {
 
   // -- out --
   void set_now(Time now) { now_ = now; }
-  void emit(const nic::OutPacket& packet);                                                // leaves with flush()
-  void send(const wire::Flow& flow, std::span<const std::byte> datagram);                 // likewise
+  void emit(const nic::OutPacket& packet);                                 // leaves with flush()
+  void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
   void flush();
   // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
   [[nodiscard]] bool blocked();
@@ -54,8 +54,17 @@ class Port {
       settle();
       lane->in.done();
     }
-    // A neighbour's ring costs nothing to look at, a socket a system call.
-    if (any || (!lanes_.empty() && ++rings_only_ % kRingsPerSocket != 0)) return any;
+    // A neighbour's ring costs nothing to look at, a socket a system call. Neighbours announce what they send to it.
+    if (const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed); sent != announced_) {
+      announced_ = sent;
+      eager_ = kEagerPolls;
+    }
+    if (any) return true;
+    if (eager_ > 0) {
+      --eager_;
+    } else if (!lanes_.empty() && ++rings_only_ % kRingsPerSocket != 0) {
+      return false;
+    }
     for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
     return any;
   }
@@ -71,6 +80,11 @@ class Port {
   }
   void note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
 
+  void abandon() {
+    owned_.clear();
+    for (auto& [key, route] : routes_) route.own_socket.reset();
+  }
+
   // -- neighbours --
   void on_met(Incoming& in);
 
@@ -83,14 +97,15 @@ class Port {
   [[nodiscard]] Tap* tap() { return tap_ ? &*tap_ : nullptr; }
 
  private:
-  static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 8;
-  static constexpr Time kPatience = milliseconds(10), kAskAgain = seconds(1);
+  static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 8, kEagerPolls = 64;
+  static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 
   struct Route {
     UdpRoute udp{};
     NeighbourLane* lane = nullptr;
     Time asked = 0;
+    Descriptor own_socket{};
   };
   struct RouteKey {
     wire::Address destination{};
@@ -115,6 +130,7 @@ class Port {
     return 0;
   }
   [[nodiscard]] Route& find_route(const RouteKey& key);
+  void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);
   [[nodiscard]] NeighbourLane* lane_at(std::uint32_t place);
   void use(NeighbourLane& lane) {
@@ -122,6 +138,7 @@ class Port {
     lane.used = true;
     used_.push_back(&lane);
   }
+  void wait_for(NeighbourLane& lane);
   void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram);
@@ -157,17 +174,17 @@ class Port {
   bool receive_udp(std::size_t index, Take& take, Settle& settle) {
     const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
     std::int64_t taken = 0;
-    const std::uint32_t n =
-        receiver_.receive(sockets_[index], addresses_[index],
-                          [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
-                            taken += udp_cost(datagram.size());
-                            arrive(flow, datagram, true, take, settle);
-                          });
+    const std::uint32_t n = receiver_.receive(sockets_[index], addresses_[index],
+                                              [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
+                                                taken += udp_cost(datagram.size());
+                                                arrive(flow, datagram, true, take, settle);
+                                              });
     settle();
     // An empty socket settles the account, whatever was lost or came from elsewhere.
     if (n > 0) {
+      eager_ = kEagerPolls;
       door_->udp_taken.fetch_add(taken, std::memory_order_relaxed);
-    } else if (sockets_.size() == 1) {
+    } else if (sockets_.size() == 1 && eager_ == 0) {
       door_->udp_taken.store(sent, std::memory_order_relaxed);
     }
     return n > 0;
@@ -192,7 +209,8 @@ class Port {
 
   UdpSender sender_;
   UdpReceiver receiver_;
-  std::uint32_t rings_only_ = 0;
+  std::uint32_t rings_only_ = 0, eager_ = 0;
+  std::int64_t announced_ = 0;  // what neighbours had sent when we last looked
   std::uint64_t ring_full_ = 0;
 
   bool slow_ = false;  // packets are looked at, or tampered with

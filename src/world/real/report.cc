@@ -53,22 +53,29 @@ std::string_view likely_cause(Refusal why) {
     case Refusal::retry_exceeded:
       return "the peer's program has ended, its queue pair is destroyed or not yet RTR, the GID index or address is "
              "wrong, or UDP port 4791 is filtered on the way";
-    case Refusal::rnr_retry_exceeded: return "the peer posts too few receives, or too late; raise rnr_retry (7: for ever)";
+    case Refusal::rnr_retry_exceeded:
+      return "the peer posts too few receives, or too late; raise rnr_retry (7: for ever)";
     case Refusal::peer_access_error:
       return "the remote key, address or length is wrong, the region is deregistered, or it lacks the right that this "
              "operation needs: weft explain on the peer's queue pair names the rule";
     case Refusal::peer_invalid_request:
-      return "the peer's receive is shorter than the message, its queue pair does not allow the operation, or more READs "
+      return "the peer's receive is shorter than the message, its queue pair does not allow the operation, or more "
+             "READs "
              "are under way than it agreed to: weft explain on the peer's queue pair names the rule";
     case Refusal::peer_operation_error: return "the peer could not carry the request out: look there";
-    case Refusal::key_unknown: case Refusal::key_stale:
-      return "a key that was never given out or whose region is deregistered: compare the rkey or lkey with ibv_reg_mr's";
-    case Refusal::key_wrong_domain: return "the region was registered with another protection domain than the queue pair's";
-    case Refusal::key_no_permission: return "the region was registered without the access flag that this operation needs";
+    case Refusal::key_unknown:
+    case Refusal::key_stale:
+      return "a key that was never given out or whose region is deregistered: compare the rkey or lkey with "
+             "ibv_reg_mr's";
+    case Refusal::key_wrong_domain:
+      return "the region was registered with another protection domain than the queue pair's";
+    case Refusal::key_no_permission:
+      return "the region was registered without the access flag that this operation needs";
     case Refusal::out_of_bounds: return "the address or the length reaches outside the registered region";
     case Refusal::receive_too_small: return "the posted receive is shorter than the message";
     case Refusal::operation_not_allowed: return "the queue pair's qp_access_flags lack the right for this operation";
-    case Refusal::cq_overflow: return "the completion queue is smaller than the work that completes into it: poll more often "
+    case Refusal::cq_overflow:
+      return "the completion queue is smaller than the work that completes into it: poll more often "
              "or make it larger";
     case Refusal::too_many_reads: return "the requester's max_rd_atomic is larger than this side's max_dest_rd_atomic";
     default: return "see the rule above";
@@ -77,12 +84,18 @@ std::string_view likely_cause(Refusal why) {
 
 std::string ago(Time now, Time then) {
   const double s = static_cast<double>(now - then) / 1e12;
-  return s < 1e-3 ? fmt::format("{:.1f} us", s * 1e6) : s < 1 ? fmt::format("{:.1f} ms", s * 1e3) : fmt::format("{:.1f} s", s);
+  return s < 1e-3 ? fmt::format("{:.1f} us", s * 1e6)
+         : s < 1  ? fmt::format("{:.1f} ms", s * 1e3)
+                  : fmt::format("{:.1f} s", s);
 }
 
 nlohmann::json facts_of(const Journal::Refused& r, Time now) {
-  return {{"ago", ago(now, r.when)},      {"rule", weft::text(r.why).counter}, {"meaning", weft::text(r.why).meaning},
-          {"opcode", wire::info(r.opcode).name}, {"psn", r.psn.raw()},                {"from", text_of(r.from)}};
+  return {{"ago", ago(now, r.when)},
+          {"rule", weft::text(r.why).counter},
+          {"meaning", weft::text(r.why).meaning},
+          {"opcode", wire::info(r.opcode).name},
+          {"psn", r.psn.raw()},
+          {"from", text_of(r.from)}};
 }
 
 }  // namespace
@@ -99,7 +112,8 @@ nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
   if (const Journal::Record* r = journal_.of(qp->slot(), qpn); r != nullptr) {
     for (std::size_t i = 0; i < r->changes; ++i) {
       const Journal::Change& change = r->history[i];
-      out["history"].push_back({{"ago", ago(now, change.when)}, {"state", kStates[static_cast<std::size_t>(change.state)]}});
+      out["history"].push_back(
+          {{"ago", ago(now, change.when)}, {"state", kStates[static_cast<std::size_t>(change.state)]}});
     }
     out["refused"] = r->refused;
     if (r->first) out["first_refused"] = facts_of(*r->first, now);

@@ -14,7 +14,7 @@
 namespace weft::real {
 
 struct RecordHead {
-  std::uint32_t bytes = 0;  // of the datagram; kSkip: go on at the start of the ring
+  std::uint32_t bytes = 0;     // of the datagram; kSkip: go on at the start of the ring
   std::uint32_t has_icrc = 0;  // a sender that damages packets on purpose says so: they are to be found out
   wire::Flow flow{};
 
@@ -28,7 +28,9 @@ inline constexpr std::uint64_t kMaxRecord = record_bytes(4096 + wire::kMaxHeader
 class RingWriter {
  public:
   explicit RingWriter(Ring& ring)
-      : ring_(&ring), at_(ring.written.load(std::memory_order_relaxed)), taken_(ring.taken.load(std::memory_order_acquire)) {}
+      : ring_(&ring),
+        at_(ring.written.load(std::memory_order_relaxed)),
+        taken_(ring.taken.load(std::memory_order_acquire)) {}
 
   [[nodiscard]] std::uint64_t room() {
     taken_ = ring_->taken.load(std::memory_order_acquire);
@@ -86,8 +88,8 @@ class RingReader {
 
   [[nodiscard]] bool empty() const { return ring_->written.load(std::memory_order_acquire) == at_; }
 
-  // Calls take(flow, datagram, has_icrc) for at most `budget` records. What they were read from is the sender's again only after
-  // done(). Nothing a sender writes can make this read outside of the ring.
+  // Calls take(flow, datagram, has_icrc) for at most `budget` records. What they were read from is the sender's again
+  // only after done(). Nothing a sender writes can make this read outside of the ring.
   template <class Take>
   std::uint32_t read(std::uint32_t budget, Take&& take) {
     const std::uint64_t written = ring_->written.load(std::memory_order_acquire);

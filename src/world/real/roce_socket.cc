@@ -21,7 +21,9 @@ namespace {
 constexpr int kUdpNoCheck6Rx = 102, kUdpGro = 104;  // linux/udp.h, which cannot stand beside netinet/udp.h
 constexpr int kBufferBytes = 8 << 20;
 
-void set(int socket, int level, int option, int value) { (void)setsockopt(socket, level, option, &value, sizeof value); }
+void set(int socket, int level, int option, int value) {
+  (void)setsockopt(socket, level, option, &value, sizeof value);
+}
 
 // More than the system's limit only with CAP_NET_ADMIN; the limit otherwise.
 void enlarge_buffers(int socket) {
@@ -47,7 +49,8 @@ void set_options(int socket, bool v4) {
   }
 }
 
-// The first byte of BTH's destination queue pair number is byte 5 of the UDP payload; its upper seven bits are the place.
+// The first byte of BTH's destination queue pair number is byte 5 of the UDP payload; its upper seven bits are the
+// place.
 int steer_by_place(int socket) {
   constexpr unsigned kDestinationByte = 5, kShift = kPlaceShift - 16;
   std::array<sock_filter, 3> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kDestinationByte},
@@ -63,8 +66,8 @@ tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address)
   const bool v4 = address.is_v4();
   Descriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto fail = [&](std::string_view deed) {
-    return tl::unexpected(Trouble{errno, fmt::format("cannot {} UDP port {} of {}: {}", deed, wire::kRocePort, text_of(address),
-                                                     std::strerror(errno))});
+    return tl::unexpected(Trouble{errno, fmt::format("cannot {} UDP port {} of {}: {}", deed, wire::kRocePort,
+                                                     text_of(address), std::strerror(errno))});
   };
   if (!socket) return fail("open");
   set_options(socket.get(), v4);

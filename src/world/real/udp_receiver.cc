@@ -15,12 +15,25 @@ UdpReceiver::UdpReceiver() : buffers_(new std::byte[kMessages * kBufferBytes]) {
   }
 }
 
+int UdpReceiver::call_for_one(int socket) {
+  const ssize_t bytes = recvmsg(socket, &headers_[0].msg_hdr, MSG_DONTWAIT);
+  if (bytes < 0) return -1;
+  headers_[0].msg_len = static_cast<unsigned>(bytes);
+  return 1;
+}
+
 int UdpReceiver::call(int socket) {
-  for (mmsghdr& h : headers_) {
-    h.msg_hdr.msg_namelen = sizeof(SocketAddress);
-    h.msg_hdr.msg_controllen = kControlBytes;
+  for (std::uint32_t i = 0; i < wanted_; ++i) {
+    headers_[i].msg_hdr.msg_namelen = sizeof(SocketAddress);
+    headers_[i].msg_hdr.msg_controllen = kControlBytes;
   }
-  return recvmmsg(socket, headers_.data(), kMessages, MSG_DONTWAIT, nullptr);
+  const int n = wanted_ == 1 ? call_for_one(socket) : recvmmsg(socket, headers_.data(), wanted_, MSG_DONTWAIT, nullptr);
+  if (n == static_cast<int>(wanted_)) {
+    wanted_ = std::min<std::uint32_t>(2 * wanted_, kMessages);
+  } else if (n <= static_cast<int>(wanted_ / 2)) {
+    wanted_ = std::max<std::uint32_t>(wanted_ / 2, 1);
+  }
+  return n;
 }
 
 std::size_t UdpReceiver::read_controls(msghdr& header, std::uint8_t& traffic_class, std::size_t bytes) {

@@ -21,8 +21,8 @@ class UdpReceiver {
  public:
   UdpReceiver();
 
-  // One system call. Calls take(flow, datagram) for each packet; they stay until the next call. How many datagrams of the
-  // kernel's there were: kMessages, and there may be more.
+  // One system call. Calls take(flow, datagram) for each packet; they stay until the next call. How many datagrams of
+  // the kernel's there were.
   template <class Take>
   std::uint32_t receive(int socket, const wire::Address& own, Take&& take) {
     const int n = call(socket);
@@ -45,9 +45,11 @@ class UdpReceiver {
   static constexpr std::size_t kBufferBytes = 65536, kControlBytes = 64;
 
   int call(int socket);
+  int call_for_one(int socket);
   // The size of the segments; a whole datagram is one.
   static std::size_t read_controls(msghdr& header, std::uint8_t& traffic_class, std::size_t bytes);
 
+  std::uint32_t wanted_ = 1;  // datagrams of the next call: asking for many costs more, even if there is none
   std::unique_ptr<std::byte[]> buffers_;
   std::array<mmsghdr, kMessages> headers_{};
   std::array<iovec, kMessages> parts_{};

@@ -31,7 +31,8 @@ std::size_t add_control(msghdr& header, std::size_t used, int level, int type, V
 UdpSender::UdpSender() : arena_(new std::byte[kArena]) {}
 
 void UdpSender::make_room(std::size_t parts, std::size_t arena) {
-  const bool full = message_count_ == kMessages || part_count_ + parts > kParts || arena_used_ + arena > kArena;
+  const bool full = message_count_ + held_count_ + 1 > kMessages || held_count_ == kHeld ||
+                    part_count_ + held_count_ + parts > kParts || arena_used_ + arena > kArena;
   if (full) flush();
 }
 
@@ -79,8 +80,15 @@ void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, const nic::Ou
   const std::size_t header_bytes =
       wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
   const auto total = static_cast<std::uint32_t>(header_bytes + p.payload_bytes + pad + wire::kIcrcBytes);
-  Pending& message = message_for(route, flow.traffic_class, total);
   std::byte* at = header + header_bytes;
+  if (p.payload_bytes == 0 && route.merge) {
+    wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes),
+                     wire::icrc_of(flow, {header, header_bytes}, std::span<const std::byte>{}));
+    arena_used_ += total;
+    held_[held_count_++] = {&route, header, total, flow.traffic_class};
+    return;
+  }
+  Pending& message = message_for(route, flow.traffic_class, total);
   std::uint32_t icrc = 0;
   if (copies) {
     for (const nic::Fragment& piece : p.payload) {
@@ -96,8 +104,8 @@ void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, const nic::Ou
       append(message, piece.data, piece.bytes);
       pieces[count++] = {piece.data, piece.bytes};
     }
-    icrc = wire::icrc_of(flow, {header, header_bytes},
-                         std::span<const std::span<const std::byte>>(pieces.data(), count));
+    icrc =
+        wire::icrc_of(flow, {header, header_bytes}, std::span<const std::span<const std::byte>>(pieces.data(), count));
   }
   std::memset(at, 0, pad);
   wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);
@@ -119,8 +127,10 @@ void UdpSender::fill(mmsghdr& out, std::size_t index) {
   const Pending& m = messages_[index];
   msghdr& h = out.msg_hdr;
   h = {};
-  h.msg_name = const_cast<sockaddr*>(&m.route->to.any);
-  h.msg_namelen = m.route->to.bytes();
+  if (!m.route->connected) {
+    h.msg_name = const_cast<sockaddr*>(&m.route->to.any);
+    h.msg_namelen = m.route->to.bytes();
+  }
   h.msg_iov = &parts_[m.first_part];
   h.msg_iovlen = m.parts;
   if (m.segments == 1 && m.traffic_class == 0) return;
@@ -137,7 +147,8 @@ void UdpSender::fill(mmsghdr& out, std::size_t index) {
 void UdpSender::send(std::size_t first, std::size_t count) {
   const int socket = messages_[first].route->socket;
   while (count > 0) {
-    const int sent = sendmmsg(socket, &headers_[first], static_cast<unsigned>(count), MSG_DONTWAIT);
+    const int sent = count == 1 ? (sendmsg(socket, &headers_[first].msg_hdr, MSG_DONTWAIT) >= 0 ? 1 : -1)
+                                : sendmmsg(socket, &headers_[first], static_cast<unsigned>(count), MSG_DONTWAIT);
     ++calls_;
     if (sent > 0) {
       first += static_cast<std::size_t>(sent);
@@ -155,7 +166,17 @@ void UdpSender::send(std::size_t first, std::size_t count) {
   }
 }
 
+// The smallest go last, each behind a larger one if it can: a shorter segment ends a datagram.
+void UdpSender::add_held() {
+  for (std::size_t i = 0; i < held_count_; ++i) {
+    const Held& h = held_[i];
+    append(message_for(*h.route, h.traffic_class, h.bytes), h.data, h.bytes);
+  }
+  held_count_ = 0;
+}
+
 void UdpSender::flush() {
+  add_held();
   for (std::size_t i = 0; i < message_count_; ++i) fill(headers_[i], i);
   for (std::size_t i = 0; i < message_count_;) {
     std::size_t same = 1;

@@ -1,5 +1,5 @@
-// Sending many packets with one system call, and as few datagrams as the kernel lets us: consecutive packets of one size
-// to one destination leave as one segmented datagram (UDP_SEGMENT). Large payloads go straight from the program's
+// Sending many packets with one system call, and as few datagrams as the kernel lets us: consecutive packets of one
+// size to one destination leave as one segmented datagram (UDP_SEGMENT). Large payloads go straight from the program's
 // memory; small ones are copied next to their headers, which costs less than naming them to the kernel.
 #pragma once
 
@@ -22,6 +22,8 @@ namespace weft::real {
 struct UdpRoute {
   SocketAddress to{};
   int socket = -1;
+  std::uint16_t source_port = wire::kRocePort;
+  bool connected = false;  // the socket knows where to
   bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
 };
 
@@ -32,7 +34,7 @@ class UdpSender {
   // The payload must stay until flush().
   void add(const UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& packet);
   void add(const UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram);
-  [[nodiscard]] bool empty() const { return message_count_ == 0; }
+  [[nodiscard]] bool empty() const { return message_count_ + held_count_ == 0; }
   void flush();
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
@@ -40,7 +42,7 @@ class UdpSender {
 
  private:
   static constexpr std::size_t kMessages = 64, kParts = 512, kArena = 320 * 1024, kControlBytes = 64;
-  static constexpr std::size_t kCopied = 512;         // payloads up to this are copied
+  static constexpr std::size_t kCopied = 512;  // payloads up to this are copied
   static constexpr std::size_t kMaxSegments = 64, kMaxDatagram = 65000;
 
   struct Pending {
@@ -50,6 +52,16 @@ class UdpSender {
     bool closed = false;  // a shorter segment ends a datagram
   };
 
+  // Acknowledgements and requests without payload wait for what is larger.
+  struct Held {
+    const UdpRoute* route;
+    const std::byte* data;
+    std::uint32_t bytes;
+    std::uint8_t traffic_class;
+  };
+  static constexpr std::size_t kHeld = 32;
+
+  void add_held();
   Pending& message_for(const UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
   void append(Pending& message, const std::byte* data, std::size_t bytes);
   void make_room(std::size_t parts, std::size_t arena);
@@ -60,6 +72,8 @@ class UdpSender {
   std::size_t arena_used_ = 0;
   std::array<Pending, kMessages> messages_{};
   std::size_t message_count_ = 0;
+  std::array<Held, kHeld> held_;
+  std::size_t held_count_ = 0;
   std::array<iovec, kParts> parts_{};
   std::size_t part_count_ = 0;
   std::array<mmsghdr, kMessages> headers_{};

@@ -1,0 +1,88 @@
+"""Two network namespaces with an Ethernet of MTU 1500 between them: two machines, as far as Weft can tell."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from perftest_test import rows
+from stage import ROOT, Stage, main
+
+HERE, THERE = f"weft-a{os.getpid()}", f"weft-b{os.getpid()}"
+ADDRESSES = {4: ("10.77.0.1", "10.77.0.2"), 6: ("fd77::1", "fd77::2")}
+IPV4_GID, IPV6_GID = 0, 1
+
+
+def ip(*words):
+    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+
+
+def lay_a_wire():
+    for name in (HERE, THERE):
+        ip("netns", "add", name)
+        ip("-n", name, "link", "set", "lo", "up")
+    ip("link", "add", "eth0", "netns", HERE, "type", "veth", "peer", "name", "eth0", "netns", THERE)
+    for index, name in enumerate((HERE, THERE)):
+        ip("-n", name, "address", "add", f"{ADDRESSES[4][index]}/24", "dev", "eth0")
+        ip("-n", name, "address", "add", f"{ADDRESSES[6][index]}/64", "dev", "eth0", "nodad")
+        ip("-n", name, "link", "set", "eth0", "mtu", "1500", "up")
+
+
+@unittest.skipUnless(ROOT and shutil.which("ip"), "making network namespaces needs root and iproute2")
+class Namespaces(Stage):
+    as_root = True  # to enter them; the programs themselves are nobody's
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name in (HERE, THERE):
+            cls.addClassCleanup(subprocess.run, ["ip", "netns", "delete", name], check=False, capture_output=True)
+        try:
+            lay_a_wire()
+        except subprocess.CalledProcessError as error:
+            raise unittest.SkipTest(f"network namespaces cannot be made here: {error.stderr.strip()}")
+
+    def start_in(self, namespace, *command):
+        inside = ("ip", "netns", "exec", namespace, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+        return self.start(*command, inside=inside)
+
+    def across(self, program, *options):
+        with self.subTest(program=program, options=options):
+            server = self.start_in(HERE, program, *options)
+            self.wait_for_port(server, 18515)
+            client = self.start_in(THERE, program, *options, ADDRESSES[4][0])  # the TCP connection; GIDs are apart from it
+            said = self.finish(client, server)
+            self.finish(server, client)
+            return said
+
+    def test_the_mtu_is_what_fits(self):
+        said = self.finish(self.start_in(HERE, "ibv_devinfo", "-v"))
+        self.assertRegex(said, r"active_mtu:\s+1024 \(3\)")
+        self.assertRegex(said, r"GID\[  0\]:\s+::ffff:10\.77\.0\.1, RoCE v2")
+        self.assertRegex(said, r"GID\[  1\]:\s+fd77::1, RoCE v2")
+
+    def test_ping_pong(self):
+        for gid in (IPV4_GID, IPV6_GID):
+            self.across("ibv_rc_pingpong", "-g", gid, "-c", "-n", 300, "-s", 10000)
+            self.across("ibv_ud_pingpong", "-g", gid, "-c", "-n", 300, "-s", 1000)
+
+    def test_perftest(self):
+        for gid in (IPV4_GID, IPV6_GID):
+            for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw"):
+                said = self.across(program, "-F", "-x", gid, "-n", 200)
+                self.assertGreater(rows(said)[65536][1], 0, said)
+                self.assertRegex(said, r"Mtu\s+: 1024")
+
+    def test_rping(self):
+        for version in (4, 6):
+            with self.subTest(version=version):
+                address = ADDRESSES[version][0]
+                server = self.start_in(HERE, "rping", "-s", "-a", address)
+                said = self.ask(server, "rping", "-c", "-v", "-V", "-C", 20, "-a", address, start=lambda *words:
+                                self.start_in(THERE, *words))
+                self.assertEqual(said.count("ping data"), 20)
+                self.finish(server)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""A stage for programs as Debian ships them: starts them under `weft run`, waits, and shows what they said if they fail.
+
+Tests derive from Stage. Usage of a file with tests: FILE BUILD BLOCK [FLAGS of weft run...]: the build tree, the number
+of the addresses 127.20.BLOCK.x that belong to this run alone, and what every `weft run` here is given.
+"""
+
+import os
+import pwd
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PATIENCE = 60  # seconds; programs that poll are slow where others want the processors too
+ROOT = os.geteuid() == 0
+NOBODY = pwd.getpwnam("nobody") if ROOT else None
+
+
+class Program:
+    """A program under way, in a process group of its own. What it says goes to a file: no pipe can fill up."""
+
+    def __init__(self, command, said, user=None):
+        self.command, self.said, self.began = [str(word) for word in command], said, time.monotonic()
+        rights = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
+        with open(said, "wb") as out:
+            self.process = subprocess.Popen(self.command, stdout=out, stderr=subprocess.STDOUT, cwd=said.parent,
+                                            stdin=subprocess.DEVNULL, env=environment, start_new_session=True, **rights)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def output(self):
+        return self.said.read_text(errors="replace")
+
+    def running(self):
+        return self.process.poll() is None
+
+    def wait(self, seconds=PATIENCE):
+        """Its exit code; None: it still runs."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self, how=signal.SIGKILL):
+        """Ends it and whatever it started."""
+        if self.running():
+            os.killpg(self.pid, how)
+            self.process.wait(PATIENCE)
+
+    def cpu_ticks(self):
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    def story(self):
+        code = self.process.poll()
+        end = "still running" if code is None else f"exit code {code}"
+        return f"\n--- {' '.join(self.command)}\n--- {end}, {time.monotonic() - self.began:.1f} s\n{self.output()}"
+
+
+class Stage(unittest.TestCase):
+    build = block = None  # from the command line
+    flags = ()
+    addresses = 0
+    as_root = False  # for what only root can do
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="weft-programs-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.folder.chmod(0o777)
+        # The checkout may be closed to the user that programs run as, so they get a copy.
+        for name in ("bin", "lib"):
+            (cls.folder / name).mkdir()
+        for name in ("bin/weft", "bin/weft-broker"):
+            shutil.copy(cls.build / name, cls.folder / name)
+        shutil.copytree(cls.build / "lib/weft", cls.folder / "lib/weft", symlinks=True)
+        cls.weft = cls.folder / "bin/weft"
+        cls.started = 0
+
+    @classmethod
+    def address(cls):
+        Stage.addresses += 1
+        return f"127.20.{cls.block}.{Stage.addresses}"
+
+    @property
+    def lossy(self):
+        return "--loss" in self.flags
+
+    def start(self, *command, address=None, flags=(), inside=()):
+        """Starts a program on a card; `inside`: words before `weft run`, such as ip netns exec X."""
+        words = [*inside, self.weft, "run", *self.flags, *flags, *(["--addr", address] if address else []), "--"]
+        return self.start_plain(*words, *command)
+
+    def start_plain(self, *command):
+        type(self).started += 1
+        user = None if self.as_root else NOBODY
+        program = Program(command, self.folder / f"said-{self.started}", user)
+        self.addCleanup(program.end)
+        return program
+
+    def finish(self, program, *others, code=0, seconds=PATIENCE):
+        """Waits until it ends as it should; what it said. `others` are shown too if it does not."""
+        ended = program.wait(seconds)
+        if ended != code:
+            time.sleep(0.5)  # for the others to say why
+            self.fail(f"{program.command} should end with {code}" + "".join(p.story() for p in (program, *others)))
+        return program.output()
+
+    def wait_until(self, holds, what, *programs, seconds=PATIENCE):
+        limit = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > limit or not all(p.running() for p in programs):
+                self.fail(f"waited in vain until {what}" + "".join(p.story() for p in programs))
+            time.sleep(0.02)
+
+    def wait_for_port(self, server, port):
+        """Until the server listens at this TCP port, over which programs like perftest tell each other their QPNs."""
+        self.wait_until(lambda: listens(server.pid, port), f"port {port} is open", server)
+
+    def exchange(self, *command, addresses=None):
+        """Runs a program as server and as client, which meet over TCP at a port given by -p; what both said."""
+        here, there = addresses or (self.address(), self.address())
+        port = free_port()
+        server = self.start(*command, "-p", port, address=here)
+        self.wait_for_port(server, port)
+        client = self.start(*command, "-p", port, here, address=there)
+        said = self.finish(client, server)
+        return self.finish(server, client), said
+
+    def exchange_by_cm(self, *command, server=(), client=("{server}",)):
+        """The same for those that meet by rdma_cm. `{server}` stands for the server's address."""
+        here, there = self.address(), self.address()
+        serves = self.start(*command, *(str(word).format(server=here) for word in server), address=here)
+        said = self.ask(serves, *command, *(str(word).format(server=here) for word in client), address=there)
+        return self.finish(serves), said
+
+    def ask(self, server, *command, start=None, **more):
+        """What a client says that ends well. That a server listens by rdma_cm shows nowhere, so the client tries again."""
+        limit = time.monotonic() + 10
+        while True:
+            time.sleep(0.2)
+            client = (start or self.start)(*command, **more)
+            if client.wait() == 0 or not server.running() or time.monotonic() > limit:
+                return self.finish(client, server)
+
+
+def listens(pid, port):
+    """Whether somebody listens at this TCP port in the network namespace of process `pid`."""
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+        except OSError:
+            continue  # it has ended
+        for line in lines:
+            _, local, _, state = line.split()[:4]
+            if state == "0A" and int(local.rpartition(":")[2], 16) == port:
+                return True
+    return False
+
+
+def free_port():
+    with socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::", 0))
+        return probe.getsockname()[1]
+
+
+def need(*programs):
+    """Skips a test where a program is missing: scripts/bootstrap brings them all."""
+    missing = [p for p in programs if not shutil.which(p)]
+    return unittest.skipIf(missing, f"not installed: {', '.join(missing)}")
+
+
+def main():
+    Stage.build, Stage.block = Path(sys.argv[1]), int(sys.argv[2])
+    Stage.flags = tuple(sys.argv[3:])
+    # An ordinary user may lock little memory, and Weft needs none locked.
+    _, most = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536 if most == resource.RLIM_INFINITY else min(65536, most), most))
+    unittest.main(argv=sys.argv[:1], verbosity=2)
