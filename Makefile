@@ -5,9 +5,10 @@ FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 
 build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
+CARD = weft weft-broker weft_ibverbs weft_rdmacm weft_sysfs weft-connections
 suite = ctest --preset $(1) -j$(JOBS) --no-label-summary
 
-.PHONY: all bootstrap run test interop asan tsan bench fuzz format tidy clean
+.PHONY: all bootstrap run demo test interop asan tsan bench fuzz format tidy clean
 
 all: bootstrap
 	@$(call build,release)
@@ -15,7 +16,13 @@ all: bootstrap
 bootstrap:
 	@scripts/bootstrap
 
+# A newcomer's first minute: builds what programs need to run on the card, and runs some.
 run: bootstrap
+	@$(call build,release,--target $(CARD))
+	@scripts/first-minute
+
+# Every verb between simulated hosts that lose packets.
+demo: bootstrap
 	@$(call build,release,--target weft)
 	@build/bin/weft demo
 

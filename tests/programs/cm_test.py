@@ -45,7 +45,8 @@ class ByAddress(Stage):
                     self.assertIn("return status 0", output)
 
     def test_rdma_client_and_rdma_server(self):
-        for output in self.exchange_by_cm(server=("rdma_server", "-s", "{server}"), client=("rdma_client", "-s", "{server}")):
+        for output in self.exchange_by_cm(server=("rdma_server", "-s", "{server}"),
+                                          client=("rdma_client", "-s", "{server}")):
             self.assertIn("end 0", output)
 
     def test_cmtime(self):

@@ -50,7 +50,7 @@ class Namespaces(Stage):
         with self.subTest(program=program, options=options):
             server = self.start_in(HERE, program, *options)
             self.wait_for_port(server, 18515)
-            client = self.start_in(THERE, program, *options, ADDRESSES[4][0])  # the TCP connection; GIDs are apart from it
+            client = self.start_in(THERE, program, *options, ADDRESSES[4][0])  # for TCP; GIDs are apart from it
             said = self.finish(client, server)
             self.finish(server, client)
             return said

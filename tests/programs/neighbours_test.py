@@ -7,8 +7,10 @@ class Neighbours(Stage):
     def test_four_pairs_on_one_address(self):
         address = self.address()
         pairs = []
-        for command in (("ibv_rc_pingpong", "-g", 0, "-c", "-e", "-n", 300), ("ib_write_bw", "-F", "-s", 4096, "-n", 200),
-                        ("ib_send_bw", "-F", "-e", "-s", 4096, "-n", 200), ("ib_read_lat", "-F", "-e", "-n", 100)):
+        for command in (("ibv_rc_pingpong", "-g", 0, "-c", "-e", "-n", 300),
+                        ("ib_write_bw", "-F", "-s", 4096, "-n", 200),
+                        ("ib_send_bw", "-F", "-e", "-s", 4096, "-n", 200),
+                        ("ib_read_lat", "-F", "-e", "-n", 100)):
             port = free_port()
             server = self.start(*command, "-p", port, address=address)
             self.wait_for_port(server, port)
@@ -23,7 +25,8 @@ class Neighbours(Stage):
 
     def test_four_listeners_on_one_address(self):
         address = self.address()
-        servers = {port: self.start("rping", "-s", "-a", address, "-p", port, address=address) for port in range(7001, 7005)}
+        servers = {port: self.start("rping", "-s", "-a", address, "-p", port, address=address)
+                   for port in range(7001, 7005)}
         for port, server in servers.items():
             said = self.ask(server, "rping", "-c", "-v", "-V", "-C", 10, "-a", address, "-p", port, address=address)
             self.assertEqual(said.count("ping data"), 10)

@@ -1,4 +1,4 @@
-"""A stage for programs as Debian ships them: starts them under `weft run`, waits, and shows what they said if they fail.
+"""A stage for programs as Debian ships them: starts them under `weft run`, waits, and shows what a failed one said.
 
 Tests derive from Stage. Usage of a file with tests: FILE BUILD BLOCK [FLAGS of weft run...]: the build tree, the number
 of the addresses 127.20.BLOCK.x that belong to this run alone, and what every `weft run` here is given.
@@ -17,7 +17,7 @@ import time
 import unittest
 from pathlib import Path
 
-PATIENCE = 60  # seconds; programs that poll are slow where others want the processors too
+PATIENCE = 120  # seconds: programs that poll are slow where others want the processors too
 ROOT = os.geteuid() == 0
 NOBODY = pwd.getpwnam("nobody") if ROOT else None
 
@@ -66,6 +66,10 @@ class Program:
         return f"\n--- {' '.join(self.command)}\n--- {end}, {time.monotonic() - self.began:.1f} s\n{self.output()}"
 
 
+def ended_well(program):
+    return program.wait() == 0
+
+
 class Stage(unittest.TestCase):
     build = block = None  # from the command line
     flags = ()
@@ -108,12 +112,11 @@ class Stage(unittest.TestCase):
         self.addCleanup(program.end)
         return program
 
-    def finish(self, program, *others, code=0, seconds=PATIENCE):
-        """Waits until it ends as it should; what it said. `others` are shown too if it does not."""
-        ended = program.wait(seconds)
-        if ended != code:
+    def finish(self, program, *others, well=ended_well):
+        """Waits until it ends well; what it said. If it does not, all are shown."""
+        if not well(program):
             time.sleep(0.5)  # for the others to say why
-            self.fail(f"{program.command} should end with {code}" + "".join(p.story() for p in (program, *others)))
+            self.fail("it did not end well" + "".join(p.story() for p in (program, *others)))
         return program.output()
 
     def wait_until(self, holds, what, *programs, seconds=PATIENCE):
@@ -127,7 +130,7 @@ class Stage(unittest.TestCase):
         """Until the server listens at this TCP port, over which programs like perftest tell each other their QPNs."""
         self.wait_until(lambda: listens(server.pid, port), f"port {port} is open", server)
 
-    def exchange(self, *command, addresses=None):
+    def exchange(self, *command, addresses=None, **server_ends):
         """Runs a program as server and as client, which meet over TCP at a port given by -p; what both said."""
         here, there = addresses or (self.address(), self.address())
         port = free_port()
@@ -135,7 +138,7 @@ class Stage(unittest.TestCase):
         self.wait_for_port(server, port)
         client = self.start(*command, "-p", port, here, address=there)
         said = self.finish(client, server)
-        return self.finish(server, client), said
+        return self.finish(server, client, **server_ends), said
 
     def exchange_by_cm(self, *command, server=(), client=("{server}",)):
         """The same for those that meet by rdma_cm. `{server}` stands for the server's address."""
@@ -145,7 +148,7 @@ class Stage(unittest.TestCase):
         return self.finish(serves), said
 
     def ask(self, server, *command, start=None, **more):
-        """What a client says that ends well. That a server listens by rdma_cm shows nowhere, so the client tries again."""
+        """What a client says that ends well. It tries again: that a server listens by rdma_cm shows nowhere."""
         limit = time.monotonic() + 10
         while True:
             time.sleep(0.2)

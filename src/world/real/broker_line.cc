@@ -156,6 +156,16 @@ std::optional<Incoming> BrokerLine::hear() {
   return line_ ? line_.hear() : std::nullopt;
 }
 
+std::optional<Incoming> BrokerLine::hear_only(Topic topic) {
+  const std::lock_guard guard(lock_);
+  while (line_) {
+    auto in = line_.hear();
+    if (!in || in->message.topic == topic) return in;
+    kept_.push_back(std::move(*in));
+  }
+  return std::nullopt;
+}
+
 bool BrokerLine::over() {
   const std::lock_guard guard(lock_);
   return line_.over();

@@ -32,6 +32,8 @@ class BrokerLine {
   void say(const Message& message, std::string_view text = {});
   // Something that the broker said by itself, if there is any.
   [[nodiscard]] std::optional<Incoming> hear();
+  // The same, of one topic only: the others are kept for hear().
+  [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
   [[nodiscard]] bool over();
   void abandon() { line_.close(); }
 

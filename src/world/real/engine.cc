@@ -19,6 +19,8 @@ namespace {
 // A program that posts again this soon after its last packets left has more to post: what it posts leaves together.
 constexpr Time kBurst = microseconds(2);
 constexpr std::uint32_t kMaxDeferred = 32;
+constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
+constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
 constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
 
 host::DeviceConfig device_config(const Settings& settings) {
@@ -92,8 +94,14 @@ void Lane::Engine::take_over() {
   kick();
 }
 
+// Most polls find nothing. They look at memory only, and at the clock and the sockets every so often.
 void Lane::Engine::poll() {
-  if (port_.is_open()) progress(clock_now(), driver_ == Driver::program);
+  if (!port_.is_open()) return;
+  if (port_.is_quiet() && !card_.has_work() && ++quiet_polls_ % kQuietPolls != 0) {
+    vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
+  progress(clock_now(), driver_ == Driver::program);
 }
 
 void Lane::Engine::armed() {
@@ -131,23 +139,42 @@ void Lane::Engine::progress(Time now, bool program_first) {
   effects_.set_now(now);
   port_.set_now(now);
   const std::uint64_t before = effects_.completions();
-  const bool vain = !receive();
-  vain_polls_.store(vain ? vain_polls_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
+  const std::uint32_t vain = receive() ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
+  vain_polls_.store(vain, std::memory_order_relaxed);
+  if (vain >= kVainPolls) greet_neighbours();
   if (now >= next_deadline()) on_time(now);
-  // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or at its
-  // next call. Once: whoever takes and takes must not keep the sender waiting.
-  if (program_first && effects_.completions() != before && !deferred_answers_) {
-    deferred_answers_ = true;
-    return;
-  }
+  // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
+  // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
+  if (program_first && may_wait_for_answer(effects_.completions() != before)) return;
   if (card_.has_work()) transmit(now);
+}
+
+bool Lane::Engine::may_wait_for_answer(bool completed) {
+  const std::uint64_t arrived = device_.card().counters.get(nic::Counter::rcvd_pkts);
+  if (completed && deferred_answers_ == 0) {
+    deferred_answers_ = kAnswerPolls;
+    deferred_from_ = arrived;
+  }
+  if (deferred_answers_ <= 1 || arrived - deferred_from_ > kAnswerPackets) return false;
+  --deferred_answers_;
+  return true;
+}
+
+// The thread does this as soon as it can run. Where programs that poll have all processors, that may be too late: a new
+// neighbour's first message waits in a ring that we do not know of.
+void Lane::Engine::greet_neighbours() {
+  if (++greetings_ % kVainPolls != 0) return;
+  while (auto in = broker_.hear_only(Topic::met)) {
+    receive();
+    port_.on_met(*in);
+  }
 }
 
 void Lane::Engine::transmit(Time now) {
   effects_.set_now(now);
   port_.set_now(now);
   deferred_posts_ = 0;
-  deferred_answers_ = false;
+  deferred_answers_ = 0;
   for (std::uint32_t turns = 0; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
   last_sent_ = clock_now();

@@ -57,13 +57,15 @@ class Lane::Engine : public PrintsStats {
 
  private:
   using Guard = std::unique_lock<std::mutex>;
-  static constexpr std::uint32_t kVainPolls = 256;
+  static constexpr std::uint32_t kVainPolls = 256, kQuietPolls = 16;
   static constexpr std::uint32_t kPollsToDrive = 64;        // without a wish for an event in between
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
   // -- driving (engine.cc) --
   void take_over();
   void progress(Time now, bool program_first);
+  [[nodiscard]] bool may_wait_for_answer(bool completed);
+  void greet_neighbours();
   void transmit(Time now);
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const { return std::min(card_.next_deadline(), port_.next_deadline()); }
@@ -99,8 +101,10 @@ class Lane::Engine : public PrintsStats {
   std::uint32_t polls_since_armed_ = 0;  // while the thread drives
   std::uint64_t polls_ = 0, polls_seen_ = 0;
   std::atomic<std::uint32_t> vain_polls_{0};  // in a row, whoever drives
+  std::uint32_t quiet_polls_ = 0, greetings_ = 0;
   std::uint32_t deferred_posts_ = 0;
-  bool deferred_answers_ = false;
+  std::uint32_t deferred_answers_ = 0;
+  std::uint64_t deferred_from_ = 0;
   Time last_sent_ = 0;
 
   Descriptor door_memory_, wake_, kick_, quiet_, all_;  // two sets of descriptors: one without the port's

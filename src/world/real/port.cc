@@ -216,10 +216,6 @@ bool Port::blocked() {
 
 // ---- in
 
-bool Port::rings_empty() const {
-  return std::all_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->in.empty(); });
-}
-
 Time Port::next_deadline() const {
   Time next = kNever;
   if (faults_out_) next = std::min(next, faults_out_->next_deadline());

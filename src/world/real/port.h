@@ -63,12 +63,22 @@ class Port {
     if (eager_ > 0) {
       --eager_;
     } else if (!lanes_.empty() && ++rings_only_ % kRingsPerSocket != 0) {
-      return false;
+      return false;  // an engine that polls asks only now and then anyway
     }
     for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
     return any;
   }
-  [[nodiscard]] bool rings_empty() const;
+  [[nodiscard]] bool rings_empty() const {
+    for (const auto& lane : lanes_) {
+      if (!lane->in.empty()) return false;
+    }
+    return true;
+  }
+  // Nothing from neighbours, and nothing announced by them. Of others only a socket can tell.
+  [[nodiscard]] bool is_quiet() const {
+    return !lanes_.empty() && eager_ == 0 && rings_empty() &&
+           door_->udp_sent.load(std::memory_order_relaxed) == announced_;
+  }
 
   // -- time: what the impairments hold back, and the tap's file --
   [[nodiscard]] Time next_deadline() const;
@@ -97,7 +107,7 @@ class Port {
   [[nodiscard]] Tap* tap() { return tap_ ? &*tap_ : nullptr; }
 
  private:
-  static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 8, kEagerPolls = 64;
+  static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 2, kEagerPolls = 64;
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 

@@ -1,0 +1,125 @@
+// weft bench: this card beside what one would use instead, in one run: interleaved, medians, ratios first.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cli/bench/measure.h"
+#include "cli/commands.h"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  bool peers = false, json = false;
+  unsigned rounds = 5;
+  std::string address = "127.0.0.1", only;
+};
+
+struct Row {
+  Measure measure;
+  std::vector<double> values;
+
+  [[nodiscard]] std::optional<double> median() const {
+    if (values.empty()) return std::nullopt;
+    std::vector<double> sorted = values;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+void run_rounds(std::vector<Row>& rows, unsigned rounds) {
+  const bool shown = isatty(STDERR_FILENO) == 1;
+  for (unsigned round = 0; round < rounds; ++round) {
+    for (Row& row : rows) {
+      if (shown) fmt::print(stderr, "\r\033[Kround {} of {}: {}", round + 1, rounds, row.measure.name);
+      if (const auto value = row.measure.run()) row.values.push_back(*value);
+    }
+  }
+  if (shown) fmt::print(stderr, "\r\033[K");
+}
+
+std::optional<double> ratio_of(const Row& row, const std::vector<Row>& rows) {
+  const auto other =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measure.name == row.measure.beside; });
+  if (other == rows.end() || !row.median() || !other->median()) return std::nullopt;
+  return *row.median() / *other->median();
+}
+
+std::string verdict(const Measure& m, const std::optional<double>& ratio) {
+  if (!ratio) return "";
+  const bool met = m.less_is_better ? *ratio <= m.floor : *ratio >= m.floor;
+  return fmt::format("{} ({} {})", met ? "met" : "MISSED", m.less_is_better ? "at most" : "at least", m.floor);
+}
+
+void print_json(const std::vector<Row>& rows) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Row& row : rows) {
+    const auto value = row.median(), ratio = ratio_of(row, rows);
+    out.push_back({{"name", row.measure.name},
+                   {"value", value ? nlohmann::json(*value) : nlohmann::json()},
+                   {"unit", row.measure.unit},
+                   {"beside", row.measure.beside.empty() ? nlohmann::json() : nlohmann::json(row.measure.beside)},
+                   {"ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()},
+                   {"runs", row.values.size()},
+                   {"command", row.measure.what}});
+  }
+  fmt::print("{}\n", out.dump(2));
+}
+
+void print_text(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const auto ratio = ratio_of(row, rows);
+    if (ratio) {
+      fmt::print("{:>6.2f} x {:<24} {:<24} {}\n", *ratio, row.measure.beside, row.measure.name,
+                 verdict(row.measure, ratio));
+    }
+  }
+  fmt::print("\n");
+  for (const Row& row : rows) {
+    const auto value = row.median();
+    const std::string shown = value ? fmt::format("{:>10.2f}", *value) : fmt::format("{:>10}", "-");
+    fmt::print("{:<26} {} {:<5} {}{}\n", row.measure.name, shown, row.measure.unit, row.measure.what,
+               value ? "" : "   (did not run: is it installed?)");
+  }
+}
+
+int run(const Options& options) {
+  const BenchPlace place{std::filesystem::read_symlink("/proc/self/exe").string(), options.address};
+  std::vector<Row> rows;
+  const auto add = [&](std::vector<Measure> measures) {
+    for (Measure& m : measures) {
+      if (options.only.empty() || m.name.find(options.only) != std::string::npos) rows.push_back({std::move(m), {}});
+    }
+  };
+  add(own_measures(place));
+  if (options.peers) add(peer_measures(place));
+  if (rows.empty()) return usage_error(fmt::format("nothing here is called '{}'", options.only));
+  run_rounds(rows, options.rounds);
+  options.json ? print_json(rows) : print_text(rows);
+  const bool any = std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.values.empty(); });
+  return any ? kOk : kFailed;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& weft, const Behind&) {
+  CLI::App& app = *weft.add_subcommand("bench", "Measure this card, and with --peers what one would use instead");
+  auto options = std::make_shared<Options>();
+  app.add_flag("--peers", options->peers,
+               "Also iperf3, sockperf, UCX, libfabric and a bare UDP stream, in turn with ours");
+  app.add_flag("--json", options->json, "Rows of name, value, unit, beside, ratio");
+  app.add_option("--rounds", options->rounds, "Every row is measured so often; medians are shown")
+      ->type_name("N")
+      ->default_str("5")
+      ->check(CLI::Range(1U, 1000U));
+  app.add_option("--addr", options->address, "Where the programs meet")->type_name("ADDRESS")->default_str("127.0.0.1");
+  app.add_option("--only", options->only, "Only rows whose name contains this")->type_name("TEXT");
+  return {.app = &app, .run = [options] { return run(*options); }};
+}
+
+}  // namespace weft::cli

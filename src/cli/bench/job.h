@@ -1,0 +1,21 @@
+// Running other programs: a server and its client, each with a time limit, and what the client printed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::cli {
+
+struct Job {
+  std::vector<std::string> words;                                   // program and arguments
+  std::vector<std::pair<std::string, std::string>> variables = {};  // added to the environment
+};
+
+// Starts the server, gives it a moment, runs the client. What the client printed; nothing if it failed, did not end in
+// time, or is not installed. The server is ended if it does not end by itself.
+[[nodiscard]] std::optional<std::string> run_pair(const Job& server, const Job& client, int limit_seconds);
+
+[[nodiscard]] bool is_installed(const std::string& program);
+
+}  // namespace weft::cli

@@ -1,0 +1,185 @@
+#include "cli/bench/measure.h"
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/bench/job.h"
+#include "cli/bench/probe.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr int kLimit = 30;                     // seconds for one run
+constexpr double kMebi = 1048576.0 * 8 / 1e9;  // MiB/s in Gb/s
+
+std::string next_port() {
+  static int port = 23500;
+  return std::to_string(port++);
+}
+
+using Words = std::vector<std::string>;
+
+std::string joined(const Words& words) {
+  std::string out;
+  for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
+  return out;
+}
+
+// A program of perftest's on the card.
+Measure perftest(const BenchPlace& place, std::string name, std::string unit, const std::string& wire,
+                 const Words& program, std::size_t column) {
+  Measure m{.name = std::move(name), .unit = std::move(unit), .what = {}, .beside = {}, .run = {}};
+  Words words{place.weft, "run", "--addr", place.address, "--wire", wire, "--"};
+  m.what = fmt::format("weft run --wire {} -- {}", wire, joined(program));
+  words.insert(words.end(), program.begin(), program.end());
+  m.run = [=, address = place.address]() -> std::optional<double> {
+    Words server = words;
+    server.insert(server.end(), {"-p", next_port()});
+    Words client = server;
+    client.push_back(address);
+    const auto text = run_pair({server}, {client}, kLimit);
+    return text ? number_in_last_row(*text, column) : std::nullopt;
+  };
+  return m;
+}
+
+Measure sockperf() {
+  return {.name = "sockperf_udp_latency",
+          .unit = "us",
+          .what = "sockperf ping-pong --nonblocked -m 64",
+          .beside = {},
+          .run = []() -> std::optional<double> {
+            const std::string port = next_port();
+            const auto text = run_pair(
+                {{"sockperf", "server", "-i", "127.0.0.1", "-p", port, "--nonblocked"}},
+                {{"sockperf", "ping-pong", "-i", "127.0.0.1", "-p", port, "-m", "64", "-t", "1", "--nonblocked"}},
+                kLimit);
+            return text ? number_after(*text, "percentile 50.000 =") : std::nullopt;
+          }};
+}
+
+Measure iperf3() {
+  return {
+      .name = "iperf3_tcp", .unit = "Gb/s", .what = "iperf3 -t 1", .beside = {}, .run = []() -> std::optional<double> {
+        const std::string port = next_port();
+        const auto text = run_pair({{"iperf3", "-s", "-1", "-p", port}},
+                                   {{"iperf3", "-c", "127.0.0.1", "-p", port, "-t", "1", "-J"}}, kLimit);
+        if (!text) return std::nullopt;
+        const auto j = nlohmann::json::parse(*text, nullptr, false);
+        if (j.is_discarded() || !j.contains("end")) return std::nullopt;
+        return j["end"]["sum_received"].value("bits_per_second", 0.0) / 1e9;
+      }};
+}
+
+Measure ucx(std::string name, std::string unit, std::string transports, Words test, std::size_t column, double scale) {
+  Measure m{.name = std::move(name), .unit = std::move(unit), .what = {}, .beside = {}, .run = {}};
+  m.what = fmt::format("UCX_TLS={} ucx_perftest {}", transports, joined(test));
+  m.run = [=]() -> std::optional<double> {
+    const std::string port = next_port();
+    Words server{"ucx_perftest", "-p", port}, client{"ucx_perftest", "127.0.0.1", "-p", port};
+    server.insert(server.end(), test.begin(), test.end());
+    client.insert(client.end(), test.begin(), test.end());
+    const std::vector<std::pair<std::string, std::string>> variables{{"UCX_TLS", transports},
+                                                                     {"UCX_NET_DEVICES", "lo"}};
+    const auto text = run_pair({server, variables}, {client, variables}, kLimit);
+    if (!text) return std::nullopt;
+    const std::size_t final_row = text->rfind("Final:");
+    if (final_row == std::string::npos) return std::nullopt;
+    const auto value = number_in_last_row(std::string_view(*text).substr(final_row + 6), column);
+    return value ? std::optional(*value * scale) : std::nullopt;
+  };
+  return m;
+}
+
+Measure libfabric(std::string name, std::string provider, const Words& more, std::size_t column, std::string unit,
+                  double scale) {
+  Measure m{.name = std::move(name), .unit = std::move(unit), .what = {}, .beside = {}, .run = {}};
+  m.what = fmt::format("fi_pingpong -p '{}' {}", provider, joined(more));
+  m.run = [=]() -> std::optional<double> {
+    const std::string port = next_port();
+    Words server{"fi_pingpong", "-p", provider, "-e", "rdm", "-B", port},
+        client{"fi_pingpong", "-p", provider, "-e", "rdm", "-P", port};
+    server.insert(server.end(), more.begin(), more.end());
+    client.insert(client.end(), more.begin(), more.end());
+    client.emplace_back("127.0.0.1");
+    const auto text = run_pair({server}, {client}, kLimit);
+    const auto value = text ? number_in_last_row(*text, column) : std::nullopt;
+    return value ? std::optional(*value * scale) : std::nullopt;
+  };
+  return m;
+}
+
+Measure against(Measure m, std::string beside, double floor, bool less_is_better = false) {
+  m.beside = std::move(beside);
+  m.floor = floor;
+  m.less_is_better = less_is_better;
+  return m;
+}
+
+}  // namespace
+
+std::vector<Measure> own_measures(const BenchPlace& p) {
+  const Words latency{"ib_send_lat", "-F", "-s", "64", "-n", "20000"};
+  const Words write{"ib_write_bw", "-F", "-s", "65536", "-n", "20000", "--report_gbits"};
+  const Words send{"ib_send_bw", "-F", "-s", "64", "-n", "500000", "-Q", "32"};
+  return {
+      against(perftest(p, "udp_send_latency_64B", "us", "udp", latency, 4), "sockperf_udp_latency", 1.2, true),
+      against(perftest(p, "udp_write_64KB", "Gb/s", "udp", write, 3), "probe_4KB", 0.8),
+      perftest(p, "udp_send_64B", "M/s", "udp", send, 4),
+      against(perftest(p, "shm_send_latency_64B", "us", "auto", latency, 4), "ucx_posix_latency_64B", 1.5, true),
+      against(perftest(p, "shm_write_64KB", "Gb/s", "auto", write, 3), "ucx_posix_cma_64KB", 1.0),
+      perftest(p, "shm_send_64B", "M/s", "auto", send, 4),
+  };
+}
+
+std::vector<Measure> peer_measures(const BenchPlace&) {
+  const Words small{"-t", "tag_lat", "-s", "64", "-n", "20000"}, large{"-t", "tag_bw", "-s", "65536", "-n", "20000"};
+  const Words bulk{"-S", "65536", "-I", "2000"}, tiny{"-S", "64", "-I", "5000"};
+  return {
+      {.name = "probe_4KB",
+       .unit = "Gb/s",
+       .what = "4 KB segments, CRC twice, placed; no protocol",
+       .beside = {},
+       .run = probe_stream_gbits},
+      sockperf(),
+      iperf3(),
+      libfabric("libfabric_rxd_64KB", "udp;ofi_rxd", bulk, 5, "Gb/s", 8 / 1e3),
+      libfabric("libfabric_rxm_64KB", "tcp;ofi_rxm", bulk, 5, "Gb/s", 8 / 1e3),
+      libfabric("libfabric_shm_latency_64B", "shm", tiny, 6, "us", 1),
+      ucx("ucx_tcp_latency_64B", "us", "tcp,self", small, 1, 1),
+      ucx("ucx_tcp_64KB", "Gb/s", "tcp,self", large, 5, kMebi),
+      ucx("ucx_posix_latency_64B", "us", "posix,self", small, 1, 1),
+      ucx("ucx_posix_cma_64KB", "Gb/s", "posix,cma,self", large, 5, kMebi),
+  };
+}
+
+std::optional<double> number_in_last_row(std::string_view text, std::size_t column) {
+  std::optional<double> found;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::vector<std::string> row;
+    for (std::string w; words >> w;) row.push_back(w);
+    if (row.size() <= column || row[0].find_first_not_of("0123456789.k") != std::string::npos) continue;
+    double value = 0;
+    const auto [end, error] = std::from_chars(row[column].data(), row[column].data() + row[column].size(), value);
+    if (error == std::errc() && std::isfinite(value) && value > 0) found = value;
+  }
+  return found;
+}
+
+std::optional<double> number_after(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::size_t from = text.find_first_of("0123456789", at + word.size());
+  double value = 0;
+  if (from == std::string_view::npos) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + from, text.data() + text.size(), value);
+  return error == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace weft::cli

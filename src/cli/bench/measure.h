@@ -1,0 +1,34 @@
+// What is measured: each by its own command, in its own unit.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::cli {
+
+struct Measure {
+  std::string name, unit;
+  std::string what;    // the command, for people
+  std::string beside;  // the measure it is compared with; empty: none
+  double floor = 0;    // of the ratio: at least this, or at most if less is better
+  bool less_is_better = false;
+  std::function<std::optional<double>()> run;
+};
+
+struct BenchPlace {
+  std::string weft;     // path of the weft command
+  std::string address;  // 127.0.0.1
+};
+
+// Weft's own, and what one would use instead.
+[[nodiscard]] std::vector<Measure> own_measures(const BenchPlace& place);
+[[nodiscard]] std::vector<Measure> peer_measures(const BenchPlace& place);
+
+// Reading what programs print. Column counts from 0; of the last line that begins with a number.
+[[nodiscard]] std::optional<double> number_in_last_row(std::string_view text, std::size_t column);
+[[nodiscard]] std::optional<double> number_after(std::string_view text, std::string_view word);
+
+}  // namespace weft::cli
