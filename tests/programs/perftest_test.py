@@ -24,6 +24,8 @@ class Perftest(Stage):
             _, said = exchange(program, "-F", *options)
             found = rows(said)
             self.assertEqual(sorted(found), sorted(sizes), said)
+            if "Correlation coefficient" in said:
+                return  # perftest could not tell the clock's speed on a busy machine: its figures mean nothing
             for size, (rounds, *figures) in found.items():
                 self.assertGreater(rounds, 0, said)
                 # Small messages round to 0.00 MB/s where the machine is busy; their rate does not. Latencies never do.

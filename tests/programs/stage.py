@@ -23,22 +23,22 @@ NOBODY = pwd.getpwnam("nobody") if ROOT else None
 
 
 class Program:
-    """A program under way, in a process group of its own. What it says goes to a file: no pipe can fill up."""
+    """A program under way, in a process group of its own. What it says goes to files: no pipe can fill up."""
 
     def __init__(self, command, said, user=None):
         self.command, self.said, self.began = [str(word) for word in command], said, time.monotonic()
         rights = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
-        with open(said, "wb") as out:
-            self.process = subprocess.Popen(self.command, stdout=out, stderr=subprocess.STDOUT, cwd=said.parent,
-                                            stdin=subprocess.DEVNULL, env=environment, start_new_session=True, **rights)
+        with open(f"{said}.out", "wb") as out, open(f"{said}.err", "wb") as err:
+            self.process = subprocess.Popen(self.command, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                                            cwd=said.parent, env=environment, start_new_session=True, **rights)
 
     @property
     def pid(self):
         return self.process.pid
 
     def output(self):
-        return self.said.read_text(errors="replace")
+        return "".join(Path(f"{self.said}.{stream}").read_text(errors="replace") for stream in ("out", "err"))
 
     def running(self):
         return self.process.poll() is None

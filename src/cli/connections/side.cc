@@ -139,16 +139,20 @@ void Side::post_receives(std::uint32_t count) {
   }
 }
 
-void Side::post(std::uint32_t index) {
+// Several at once, as programs with something to say do.
+void Side::post_burst(std::uint32_t index) {
   ibv_sge sge{reinterpret_cast<std::uint64_t>(memory_.data()), bytes_, mr_->lkey};
-  ibv_send_wr wr{}, *bad = nullptr;
-  wr.wr_id = index;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  must(ibv_post_send(qps_[index], &wr, &bad), "ibv_post_send");
-  ++under_way_[index];
+  ibv_send_wr wrs[kBurst]{}, *bad = nullptr;
+  for (std::uint32_t i = 0; i < kBurst; ++i) {
+    wrs[i].wr_id = index;
+    wrs[i].next = i + 1 < kBurst ? &wrs[i + 1] : nullptr;
+    wrs[i].sg_list = &sge;
+    wrs[i].num_sge = 1;
+    wrs[i].opcode = IBV_WR_SEND;
+    wrs[i].send_flags = IBV_SEND_SIGNALED;
+  }
+  must(ibv_post_send(qps_[index], wrs, &bad), "ibv_post_send");
+  under_way_[index] += kBurst;
 }
 
 double Side::send_for(std::chrono::nanoseconds how_long, std::uint32_t connections) {
@@ -157,10 +161,10 @@ double Side::send_for(std::chrono::nanoseconds how_long, std::uint32_t connectio
   std::uint32_t total = 0, next = 0;
   for (bool more = true; more || total > 0;) {
     // As many as may be under way, connection by connection; one whose queue is full is skipped.
-    for (std::uint32_t skipped = 0; more && total < kUnderWay && skipped < connections;) {
-      if (under_way_[next] < kDepth) {
-        post(next);
-        ++total;
+    for (std::uint32_t skipped = 0; more && total + kBurst <= kUnderWay && skipped < connections;) {
+      if (under_way_[next] + kBurst <= kDepth) {
+        post_burst(next);
+        total += kBurst;
         skipped = 0;
       } else {
         ++skipped;

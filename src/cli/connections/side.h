@@ -30,13 +30,13 @@ class Side {
   struct Address {
     std::uint32_t qpn, psn;
   };
-  static constexpr std::uint32_t kDepth = 16, kShared = 8192, kUnderWay = 1024, kBatch = 32;
+  static constexpr std::uint32_t kDepth = 16, kShared = 8192, kUnderWay = 1024, kBatch = 32, kBurst = 4;
 
   void open();
   void make_connections(std::uint32_t count);
   void connect(ibv_qp* qp, const Address& peer);
   void post_receives(std::uint32_t count);
-  void post(std::uint32_t index);
+  void post_burst(std::uint32_t index);
 
   int socket_;
   std::uint32_t bytes_;

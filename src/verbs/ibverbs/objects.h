@@ -78,6 +78,7 @@ struct QueuePair : ibv_qp_ex {
 
   Context* owner = nullptr;
   host::QueuePair* queue = nullptr;
+  host::Poster poster{};  // leads straight to the context: with thousands of queue pairs every step in between costs
   std::uint32_t async_events = 0;
   std::unique_ptr<Builder> builder;  // with ibv_wr_* only
 };

@@ -103,7 +103,7 @@ int post_one(QueuePair& qp, const ibv_send_wr& wr) {
     for (std::size_t i = 0; i < count; ++i) sges.set(i, sge_of(wr.sg_list[i]));
     r.sges = sges.first(count);
   }
-  const int code = errno_of(qp.queue->post_send(r));
+  const int code = errno_of(qp.poster.post(r));
   if (code == 0 && r.kind == nic::WorkKind::bind_window) ours(wr.bind_mw.mw).key = r.binding.new_key;
   return code;
 }

@@ -80,6 +80,7 @@ QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
     if (!queue) return refuse(queue.error());
     qp->owner = &c;
     qp->queue = *queue;
+    qp->poster = (*queue)->poster();
     introduce(*qp, pd, attr);
     attr.cap = capabilities_of((*queue)->options());
     ++ours(pd).users;

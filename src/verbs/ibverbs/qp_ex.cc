@@ -147,7 +147,7 @@ void wr_abort(ibv_qp_ex* qp) {
 int post_staged(QueuePair& qp, Builder::Staged& s) {
   if (s.request.is_inline) s.request.inline_data = {&s.inline_piece, 1};
   if (s.window != nullptr) s.request.binding.window = s.window->key;
-  const int code = errno_of(qp.queue->post_send(s.request));
+  const int code = errno_of(qp.poster.post(s.request));
   if (code == 0 && s.window != nullptr) s.window->key = s.request.binding.new_key;
   return code;
 }

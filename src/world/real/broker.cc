@@ -177,6 +177,7 @@ class Broker {
     for (Group& g : groups_) group = g.address == address ? &g : group;
     if (group == nullptr) {
       if (groups_.size() >= kMaxGroups) return tl::unexpected(Trouble{ENOSPC, "too many addresses for one broker"});
+      if (!port_is_free(address)) return tl::unexpected(taken(address));
       auto first = open_roce_socket(address);
       if (!first) return tl::unexpected(explain(first.error(), address));
       watch(first->get(), kGroups + groups_.size());
@@ -192,9 +193,13 @@ class Broker {
     return group->sockets[place].get();
   }
 
+  static Trouble taken(const wire::Address& address) {
+    return {EADDRINUSE,
+            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by another user's Weft, or by programs whose "
+                        "broker was killed (end them). Or choose another address with --addr",
+                        wire::kRocePort, text_of(address))};
+  }
   static Trouble explain(Trouble t, const wire::Address& address) {
-    if (t.code == EADDRINUSE)
-      t.what += ". Another user's Weft, or Soft-RoCE, has it: choose another address with --addr";
     if (t.code == EADDRNOTAVAIL) t.what += fmt::format(". This machine does not have the address {}", text_of(address));
     return t;
   }

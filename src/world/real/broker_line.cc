@@ -18,7 +18,7 @@ namespace weft::real {
 namespace {
 
 constexpr int kAnswerWithin = 5000;  // milliseconds
-constexpr Time kStartWithin = seconds(5);
+constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 
 // The broker is no child of the program's: a program that waits for its children must not find one it does not know.
 // Hence clone() without a signal, and weft-broker leaves its starter at once.
@@ -56,10 +56,11 @@ void doze(Time how_long) {
 
 tl::expected<Conversation, Trouble> reach_broker() {
   const Time until = clock_now() + kStartWithin;
-  bool started = false;
+  Time started = 0;
   for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
     if (Conversation line = call_broker()) return line;
-    if (!started) {
+    // Again after a while: the one we started may have found an old one that was just about to leave.
+    if (started == 0 || clock_now() - started > kStartAgain) {
       const std::string program = broker_program();
       if (program.empty()) {
         return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
@@ -67,8 +68,7 @@ tl::expected<Conversation, Trouble> reach_broker() {
       if (!start_broker(program)) {
         return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
       }
-      started = true;
-      continue;
+      started = clock_now();
     }
     if (clock_now() > until) {
       return tl::unexpected(

@@ -4,6 +4,8 @@
 
 namespace weft::real {
 namespace {
+constexpr std::uint8_t kUnseen = 0xFF;
+
 bool is_everyday(Refusal why) {
   return why == Refusal::psn_ahead || why == Refusal::psn_duplicate || why == Refusal::ack_duplicate ||
          why == Refusal::response_out_of_order;
@@ -11,13 +13,16 @@ bool is_everyday(Refusal why) {
 }  // namespace
 
 void Journal::note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state) {
-  if (slot >= records_.size()) records_.resize(slot + 1);
+  if (slot >= records_.size()) {
+    records_.resize(slot + 1);
+    states_.resize(slot + 1, kUnseen);
+  }
+  states_[slot] = static_cast<std::uint8_t>(state);
   Record& r = records_[slot];
   if (r.qpn != qpn) {
     r = Record{};
     r.qpn = qpn;
   }
-  r.state = state;
   if (r.changes == r.history.size()) {
     std::move(r.history.begin() + 2, r.history.end(), r.history.begin() + 1);
     --r.changes;

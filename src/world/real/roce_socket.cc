@@ -78,6 +78,13 @@ tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address)
   return socket;
 }
 
+bool port_is_free(const wire::Address& address) {
+  const Descriptor probe(::socket(address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!address.is_v4()) set(probe.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  const SocketAddress name = socket_address(address, wire::kRocePort);
+  return bind(probe.get(), &name.any, name.bytes()) == 0 || errno != EADDRINUSE;
+}
+
 int receive_buffer_bytes(int socket) {
   int bytes = 0;
   socklen_t size = sizeof bytes;

@@ -14,6 +14,9 @@ namespace weft::real {
 // open: the kernel finds them by their index.
 [[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address);
 
+// Does nobody have the port, not even as a group? A new group must not join an old one: the places would be wrong.
+[[nodiscard]] bool port_is_free(const wire::Address& address);
+
 [[nodiscard]] int receive_buffer_bytes(int socket);
 
 }  // namespace weft::real
