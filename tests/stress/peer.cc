@@ -16,6 +16,16 @@ extern char** environ;
 
 namespace stress {
 
+void start_broker_early() {
+  const char* path = std::getenv("WEFT_BROKER");
+  if (path == nullptr) return;
+  std::string name = path;
+  char* arguments[] = {name.data(), nullptr};
+  pid_t child = -1;
+  must(posix_spawn(&child, path, nullptr, nullptr, arguments, environ), "weft-broker");
+  waitpid(child, nullptr, 0);
+}
+
 void Peer::start() {
   int pair[2];
   must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 ? 0 : errno, "socketpair");

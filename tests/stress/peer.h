@@ -35,6 +35,10 @@ class Peer {
   std::atomic<std::uint32_t> deaths_ = 0;
 };
 
+// Starts the broker before there are threads: the thread sanitizer takes what the library does instead (a child that
+// shares its memory until it becomes the broker) for a fork, and sees races everywhere from then on.
+void start_broker_early();
+
 // What the other program does, until its socket closes.
 int serve(int socket);
 

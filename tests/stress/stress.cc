@@ -259,6 +259,7 @@ int main(int argc, char** argv) {
     if (name == "--threads") options.threads = value;
     if (name == "--seed") options.seed = value;
   }
+  stress::start_broker_early();
   const int before = stress::open_descriptors();
   stress::run(argv[0], options);
   const int after = stress::open_descriptors();
