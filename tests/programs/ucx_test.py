@@ -22,8 +22,13 @@ class Ucx(Stage):
             self.measure("rc_v", test, size, rounds)
 
     def test_datagrams(self):
-        for test, size, rounds in (("tag_lat", 8, 1000), ("tag_lat", 10000, 300), ("tag_bw", 8192, 500),
-                                   ("tag_bw", 1 << 20, 20), ("ucp_put_bw", 65536, 50), ("ucp_get", 4096, 200)):
+        for test, size, rounds in (("tag_lat", 8, 1000), ("tag_bw", 8192, 500), ("ucp_get", 4096, 200)):
+            self.measure("ud_v", test, size, rounds)
+
+    def test_large_datagrams(self):
+        if self.lossy:
+            self.skipTest("its timer is slow")
+        for test, size, rounds in (("tag_lat", 10000, 300), ("tag_bw", 1 << 20, 20), ("ucp_put_bw", 65536, 50)):
             self.measure("ud_v", test, size, rounds)
 
 

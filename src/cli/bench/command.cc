@@ -43,40 +43,39 @@ void run_rounds(std::vector<Row>& rows, unsigned rounds) {
   if (shown) fmt::print(stderr, "\r\033[K");
 }
 
-std::optional<double> ratio_of(const Row& row, const std::vector<Row>& rows) {
-  const auto other =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measure.name == row.measure.beside; });
+std::optional<double> ratio_of(const Row& row, const std::string& beside, const std::vector<Row>& rows) {
+  const auto other = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measure.name == beside; });
   if (other == rows.end() || !row.median() || !other->median()) return std::nullopt;
   return *row.median() / *other->median();
 }
 
-std::string verdict(const Measure& m, const std::optional<double>& ratio) {
-  if (!ratio) return "";
-  const bool met = m.less_is_better ? *ratio <= m.floor : *ratio >= m.floor;
-  return fmt::format("{} ({} {})", met ? "met" : "MISSED", m.less_is_better ? "at most" : "at least", m.floor);
-}
+nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohmann::json(*n) : nlohmann::json(); }
 
 void print_json(const std::vector<Row>& rows) {
   nlohmann::json out = nlohmann::json::array();
   for (const Row& row : rows) {
-    const auto value = row.median(), ratio = ratio_of(row, rows);
-    out.push_back({{"name", row.measure.name},
-                   {"value", value ? nlohmann::json(*value) : nlohmann::json()},
-                   {"unit", row.measure.unit},
-                   {"beside", row.measure.beside.empty() ? nlohmann::json() : nlohmann::json(row.measure.beside)},
-                   {"ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()},
-                   {"runs", row.values.size()},
-                   {"command", row.measure.what}});
+    const nlohmann::json facts{{"name", row.measure.name},   {"value", number_or_null(row.median())},
+                               {"unit", row.measure.unit},   {"beside", nullptr},
+                               {"ratio", nullptr},           {"runs", row.values.size()},
+                               {"command", row.measure.what}};
+    if (row.measure.besides.empty()) out.push_back(facts);
+    for (const Measure::Beside& beside : row.measure.besides) {
+      out.push_back(facts);
+      out.back()["beside"] = beside.name;
+      out.back()["ratio"] = number_or_null(ratio_of(row, beside.name, rows));
+    }
   }
   fmt::print("{}\n", out.dump(2));
 }
 
 void print_text(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    const auto ratio = ratio_of(row, rows);
-    if (ratio) {
-      fmt::print("{:>6.2f} x {:<24} {:<24} {}\n", *ratio, row.measure.beside, row.measure.name,
-                 verdict(row.measure, ratio));
+    for (const Measure::Beside& beside : row.measure.besides) {
+      const auto ratio = ratio_of(row, beside.name, rows);
+      if (!ratio) continue;
+      const bool less = row.measure.less_is_better, met = less ? *ratio <= beside.floor : *ratio >= beside.floor;
+      fmt::print("{:>6.2f} x {:<24} {:<24} {} ({} {})\n", *ratio, beside.name, row.measure.name, met ? "met" : "MISSED",
+                 less ? "at most" : "at least", beside.floor);
     }
   }
   fmt::print("\n");

@@ -11,9 +11,13 @@ namespace weft::cli {
 
 struct Measure {
   std::string name, unit;
-  std::string what;    // the command, for people
-  std::string beside;  // the measure it is compared with; empty: none
-  double floor = 0;    // of the ratio: at least this, or at most if less is better
+  std::string what;  // the command, for people
+  // The measures it is compared with: the ratio shall be at least this, or at most if less is better.
+  struct Beside {
+    std::string name;
+    double floor = 0;
+  };
+  std::vector<Beside> besides = {};
   bool less_is_better = false;
   std::function<std::optional<double>()> run;
 };

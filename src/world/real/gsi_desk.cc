@@ -59,6 +59,9 @@ GsiDesk::Decision GsiDesk::judge(const wire::Flow& flow, std::string_view datagr
   Decision d = std::visit(
       Overloaded{
           [&](const wire::CmReq& req) -> Decision {
+            // One that is sent again goes where the first one went, even if nobody listens there any more.
+            const auto asked = asked_.find({flow.source.bytes, req.local_id});
+            if (asked != asked_.end() && is_there(asked->second.place)) return {asked->second.place, {}};
             if (const std::uint8_t place = services.listener(flow.destination, req.service_id); place != 0)
               return {place, {}};
             return {0, reply_to(flow, m.transaction,
