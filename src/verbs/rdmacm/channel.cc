@@ -49,7 +49,11 @@ rdma_event_channel* rdma_create_event_channel() {
 }
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
-  if (channel != nullptr) delete &channel_of(channel);
+  if (channel == nullptr) return;
+  const Hold hold(Engine::get());
+  // A thread that waits for events waits on, as it would in the kernel: programs that end leave theirs behind (rping),
+  // and one that woke up now would find no descriptor and end the program with an error.
+  if (channel_of(channel).readers == 0) delete &channel_of(channel);
 }
 
 }  // extern "C"

@@ -45,6 +45,7 @@ class Channel : public rdma_event_channel {
 
   std::deque<Occurrence> occurrences;
   verbs::SignalFd signal;
+  unsigned readers = 0;  // threads in rdma_get_cm_event
 };
 
 inline Channel& channel_of(rdma_event_channel* channel) { return *static_cast<Channel*>(channel); }

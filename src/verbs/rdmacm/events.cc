@@ -171,6 +171,22 @@ int try_fetch(Channel& from, rdma_cm_event** event) {
   return kNothing;
 }
 
+// Ends with the call, and when the thread is cancelled in it.
+class Reading {
+ public:
+  explicit Reading(Channel& channel) : channel_(channel) { count(+1); }
+  ~Reading() { count(-1); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  void count(int by) {
+    const Hold hold(Engine::get());
+    channel_.readers += static_cast<unsigned>(by);
+  }
+  Channel& channel_;
+};
+
 }  // namespace
 }  // namespace weft::rdmacm
 
@@ -181,6 +197,7 @@ extern "C" {
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (event == nullptr) return fail(EINVAL);
   Channel& from = channel_of(channel);
+  const Reading reading(from);
   for (;;) {
     const int result = attempt([&] { return try_fetch(from, event); });
     if (result != kNothing) return result;

@@ -1,5 +1,7 @@
 // librdmacm as a program sees it, over a device that only remembers (fake_verbs.h). Both sides are in this program.
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -436,6 +438,22 @@ TEST_F(Rdmacm, AThreadThatWaitsMayBeCancelled) {
   void* result = nullptr;
   ASSERT_EQ(pthread_join(waiting, &result), 0);
   EXPECT_EQ(result, PTHREAD_CANCELED);
+}
+
+TEST_F(Rdmacm, AThreadThatWaitsOutlivesItsChannel) {
+  rdma_event_channel* channel = rdma_create_event_channel();
+  static std::atomic<bool> waits, returned;
+  std::thread([channel] {
+    rdma_cm_event* event = nullptr;
+    waits = true;
+    (void)rdma_get_cm_event(channel, &event);
+    returned = true;
+  }).detach();
+  while (!waits) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  rdma_destroy_event_channel(channel);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(returned);
 }
 
 TEST_F(Rdmacm, DestroyWaitsForAcknowledgement) {
