@@ -36,7 +36,7 @@ struct Member {
   Descriptor door, wake;
 };
 
-// All sockets of an address, by place. They stay open as long as the broker lives: their order is what steers.
+// All sockets of an address, by place. They stay open as long as anybody has the address: their order is what steers.
 struct Group {
   wire::Address address{};
   std::vector<Descriptor> sockets;
@@ -71,7 +71,10 @@ class Broker {
 
   void serve(std::uint64_t what) {
     if (what == kListener) return accept_all();
-    if (what < kMembers) return serve_group(groups_[what - kGroups]);
+    if (what < kMembers) {
+      if (const auto group = groups_.find(what); group != groups_.end()) serve_group(group->second);
+      return;
+    }
     const auto it = members_.find(what);
     if (it == members_.end()) return;
     Member& member = *it->second;
@@ -174,15 +177,16 @@ class Broker {
 
   tl::expected<int, Trouble> socket_for(const wire::Address& address, std::uint8_t place) {
     Group* group = nullptr;
-    for (Group& g : groups_) group = g.address == address ? &g : group;
+    for (auto& [id, g] : groups_) group = g.address == address ? &g : group;
     if (group == nullptr) {
       if (groups_.size() >= kMaxGroups) return tl::unexpected(Trouble{ENOSPC, "too many addresses for one broker"});
       if (!port_is_free(address)) return tl::unexpected(taken(address));
       auto first = open_roce_socket(address);
       if (!first) return tl::unexpected(explain(first.error(), address));
-      watch(first->get(), kGroups + groups_.size());
-      groups_.push_back({address, {}});
-      group = &groups_.back();
+      const std::uint64_t id = next_group_ = next_group_ + 1 < kMembers ? next_group_ + 1 : kGroups;
+      watch(first->get(), id);
+      group = &groups_[id];
+      group->address = address;
       group->sockets.push_back(std::move(*first));
     }
     while (group->sockets.size() <= place) {
@@ -218,6 +222,18 @@ class Broker {
       for (Datagram& d : desk_.last_words(place)) send(d);
     }
     members_.erase(id);
+    std::erase_if(groups_, [&](const auto& g) { return !is_used(g.second.address); });
+  }
+
+  // An address that no lane has any more is let go, with all its sockets.
+  [[nodiscard]] bool is_used(const wire::Address& address) const {
+    for (const Member* member : places_) {
+      if (member == nullptr) continue;
+      for (std::uint32_t i = 0; i < member->hello.address_count; ++i) {
+        if (member->hello.addresses[i] == address) return true;
+      }
+    }
+    return false;
   }
 
   // ---- ports and neighbours ----------------------------------------------------------------------------------------
@@ -303,7 +319,7 @@ class Broker {
     if (d.reply) send(*d.reply);
   }
   void send(const Datagram& d) {
-    for (const Group& g : groups_) {
+    for (const auto& [id, g] : groups_) {
       if (g.address != d.flow.source) continue;
       const SocketAddress to = socket_address(d.flow.destination, wire::kRocePort);
       (void)sendto(g.sockets[0].get(), d.bytes.data(), d.bytes.size(), MSG_DONTWAIT, &to.any, to.bytes());
@@ -345,7 +361,8 @@ class Broker {
   std::uint64_t next_member_ = kMembers;
   std::array<Member*, 128> places_{};
   std::uint8_t next_place_ = kFirstPlace;
-  std::vector<Group> groups_;
+  std::map<std::uint64_t, Group> groups_;
+  std::uint64_t next_group_ = kGroups;
   std::map<std::pair<std::uint8_t, std::uint8_t>, Descriptor> channels_;
   Services services_;
   GsiDesk desk_;
