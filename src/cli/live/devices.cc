@@ -7,13 +7,14 @@
 #include "cli/live/programs.h"
 #include "world/real/address_text.h"
 #include "world/real/addresses.h"
+#include "world/real/device_name.h"
 #include "world/real/settings.h"
 
 namespace weft::cli {
 namespace {
 
 nlohmann::json describe(const real::Settings& settings, const std::vector<RunningLane>& lanes) {
-  const auto addresses = settings.addresses.empty() ? real::machine_addresses() : settings.addresses;
+  const auto addresses = settings.port_addresses();
   nlohmann::json gids = nlohmann::json::array(), programs = nlohmann::json::array();
   std::uint16_t mtu = 4096;
   for (const wire::Address& a : addresses) {
@@ -24,8 +25,9 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
     programs.push_back(
         {{"process", lane.process}, {"program", lane.program}, {"place", lane.place}, {"addresses", lane.addresses}});
   }
-  return {{"device", "weft0"}, {"state", "PORT_ACTIVE"}, {"link_layer", "Ethernet"}, {"gid_type", "RoCE v2"},
-          {"gids", gids},      {"active_mtu", mtu},      {"programs", programs}};
+  return {{"device", real::kDeviceName}, {"state", "PORT_ACTIVE"}, {"link_layer", "Ethernet"},
+          {"gid_type", "RoCE v2"},       {"gids", gids},           {"active_mtu", mtu},
+          {"programs", programs}};
 }
 
 int run(bool json) {

@@ -86,8 +86,7 @@ tl::expected<void, std::string> prepare(const Options& options, const real::Sett
   if (const auto offered = offer_libraries(*installation); !offered) return offered;
   std::string folder;
   if (!options.no_sysfs) {
-    const std::vector<wire::Address> addresses =
-        settings.addresses.empty() ? real::machine_addresses() : settings.addresses;
+    const std::vector<wire::Address> addresses = settings.port_addresses();
     const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
     tl::expected<std::string, std::string> published =
         publish(sysfs_tree(addresses, real::machine_interfaces(), processors));

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/sysfs.h"
-#include "world/real/lane.h"
+#include "world/real/device_name.h"
+#include "world/real/settings.h"
 
 namespace weft::verbs {
 namespace {
@@ -33,11 +33,11 @@ PrivateDevice& the_device() {
     auto* d = new PrivateDevice{};
     d->device.node_type = IBV_NODE_CA;
     d->device.transport_type = IBV_TRANSPORT_IB;
-    std::snprintf(d->device.name, sizeof d->device.name, "%s", kDeviceName);
+    std::snprintf(d->device.name, sizeof d->device.name, "%s", real::kDeviceName);
     std::snprintf(d->device.dev_name, sizeof d->device.dev_name, "uverbs0");
     std::snprintf(d->device.dev_path, sizeof d->device.dev_path, "%s/class/infiniband_verbs/uverbs0", sysfs_root());
     std::snprintf(d->device.ibdev_path, sizeof d->device.ibdev_path, "%s/class/infiniband/%s", sysfs_root(),
-                  kDeviceName);
+                  real::kDeviceName);
     d->operations = kNoOperations.data();
     d->references = 1;
     return d;
@@ -45,39 +45,17 @@ PrivateDevice& the_device() {
   return *the;
 }
 
-struct NobodyOwns final : real::LaneOwner {
-  void on_completion_event(std::uint32_t) override {}
-  void on_async_event() override {}
-  void on_mad(const wire::Address&, const wire::Address&, std::span<const std::byte>) override {}
-};
-
-// The first address of the port, without joining the network. All zeros if the settings are wrong: who opens the
-// device is told.
+// The first address of the port, without opening the device. All zeros if the settings are wrong: who opens it is told.
 wire::Address first_address() {
   const auto settings = real::Settings::from_environment();
-  if (!settings) return {};
-  if (!settings->addresses.empty()) return settings->addresses.front();
-  NobodyOwns nobody;
-  real::Lane lane(*settings, nobody);
-  const std::lock_guard lock(lane.lock());
-  return lane.device().config().gids.front();
+  return settings ? settings->port_addresses().front() : wire::Address{};
 }
 
 }  // namespace
 
 bool is_ours(const ibv_device* device) { return device == &the_device().device; }
 
-std::array<std::uint8_t, 8> guid_of(const wire::Address& first) {
-  std::array<std::uint8_t, 8> guid{0x02, 0x57, 0x45, 0x46};  // locally administered; W, E, F
-  std::array<std::uint8_t, 4> tail{};
-  for (std::size_t i = first.is_v4() ? 12 : 0; i < first.bytes.size(); ++i) {
-    tail[i % 4] = static_cast<std::uint8_t>(std::rotl(tail[i % 4], 3) ^ first.bytes[i]);
-  }
-  std::copy(tail.begin(), tail.end(), guid.begin() + 4);
-  return guid;
-}
-
-__be64 guid_number(const wire::Address& first) { return std::bit_cast<__be64>(guid_of(first)); }
+__be64 guid_number(const wire::Address& first) { return std::bit_cast<__be64>(real::device_guid(first)); }
 
 }  // namespace weft::verbs
 

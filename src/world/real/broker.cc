@@ -284,7 +284,6 @@ class Broker {
   }
 
   // ---- QP1
-  // -----------------------------------------------------------------------------------------------------------
 
   void serve_group(Group& group) {
     std::array<std::byte, 65536> buffer;
@@ -327,7 +326,6 @@ class Broker {
   }
 
   // ---- the weft command
-  // ------------------------------------------------------------------------------------------------
 
   void list(Member& asker) {
     nlohmann::json lanes = nlohmann::json::array();

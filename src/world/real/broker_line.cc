@@ -88,6 +88,12 @@ Message greeting(std::span<const wire::Address> addresses) {
   return m;
 }
 
+// Of the lane that was asked for, whichever side asked. That it has left (no descriptors) is news, not an answer.
+bool is_introduction(const Incoming& in, const Message& question) {
+  const bool tells = in.message.code != 0 || !in.descriptors.empty();
+  return tells && in.message.neighbour.place == question.neighbour.place;
+}
+
 }  // namespace
 
 std::string broker_program() {
@@ -132,10 +138,7 @@ std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) 
       if (line_.over()) return std::nullopt;
       continue;
     }
-    // An introduction that the other side asked for is no answer: it names another lane.
-    const bool mine = in->message.topic == answer &&
-                      (answer != Topic::met || in->message.neighbour.place == question.neighbour.place);
-    if (mine) return in;
+    if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) return in;
     kept_.push_back(std::move(*in));
   }
   return std::nullopt;

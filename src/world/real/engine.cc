@@ -25,7 +25,7 @@ constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
 
 host::DeviceConfig device_config(const Settings& settings) {
   host::DeviceConfig config;
-  config.gids = settings.addresses.empty() ? machine_addresses() : settings.addresses;
+  config.gids = settings.port_addresses();
   if (config.gids.size() > kMaxAddresses) config.gids.resize(kMaxAddresses);
   config.mtu = 4096;
   for (const wire::Address& a : config.gids) config.mtu = std::min(config.mtu, roce_mtu(a));
@@ -72,7 +72,6 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
 }
 
 // ---- the program's calls
-// -----------------------------------------------------------------------------------------------
 
 void Lane::Engine::rang() {
   const Time now = clock_now();
@@ -133,7 +132,6 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
 }
 
 // ---- driving
-// -------------------------------------------------------------------------------------------------------------
 
 void Lane::Engine::progress(Time now, bool program_first) {
   effects_.set_now(now);

@@ -112,8 +112,8 @@ void Lane::Engine::drive(Guard& guard) {
 
 void Lane::Engine::sleep(Guard& guard, Time until) {
   door_->asleep.store(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(
-      std::memory_order_seq_cst);  // against a neighbour's: we see its record, or it sees us asleep
+  // Against a neighbour's (neighbour.h): we see its record, or it sees us asleep.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (port_.rings_empty()) {
     sleeping_ = true;
     wakes_at_ = until;

@@ -41,7 +41,6 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
 }
 
 // ---- routes
-// ------------------------------------------------------------------------------------------------------------
 
 std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
   const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(key.destination.bytes);
@@ -109,8 +108,8 @@ NeighbourLane* Port::ask_for(const RouteKey& key) {
 void Port::on_met(Incoming& in) {
   const auto place = static_cast<std::uint8_t>(in.message.neighbour.place);
   if (in.descriptors.empty()) {  // gone
+    flush();                     // may find that it has no room
     if (tight_ != nullptr && tight_->place() == place) tight_ = nullptr;
-    flush();
     std::erase_if(lanes_, [&](const auto& lane) { return lane->place() == place; });
     routes_.clear();
     last_ = nullptr;
@@ -127,7 +126,6 @@ void Port::on_met(Incoming& in) {
 }
 
 // ---- out
-// ---------------------------------------------------------------------------------------------------------------
 
 void Port::emit(const nic::OutPacket& packet) {
   wire::Flow flow = packet.flow;

@@ -101,10 +101,6 @@ class Port {
   [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
   [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_; }
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
-  [[nodiscard]] const Impairments* faults(Direction d) const {
-    return d == Direction::outbound ? faults_out_.get() : faults_in_.get();
-  }
-  [[nodiscard]] Tap* tap() { return tap_ ? &*tap_ : nullptr; }
 
  private:
   static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 2, kEagerPolls = 64;

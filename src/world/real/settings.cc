@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "world/real/addresses.h"
 #include "world/real/setting_table.h"
 #include "world/real/settings_file.h"
 
@@ -68,6 +69,10 @@ tl::expected<Settings, std::string> Settings::from_environment() {
   // Otherwise WEFT_PCAP could overwrite what only the program's owner may.
   if (::getauxval(AT_SECURE) != 0) return Settings{};
   return from([](const char* name) -> const char* { return std::getenv(name); });
+}
+
+std::vector<wire::Address> Settings::port_addresses() const {
+  return addresses.empty() ? machine_addresses() : addresses;
 }
 
 }  // namespace weft::real

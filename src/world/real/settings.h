@@ -28,6 +28,9 @@ struct Settings {
   bool stats = false;      // counters on standard error when the program ends
   std::uint32_t max_qps = 16384;
 
+  // Those that were set, or else the machine's.
+  [[nodiscard]] std::vector<wire::Address> port_addresses() const;
+
   // From WEFT_* and, below them, the file that WEFT_CONFIG names or ./weft.toml; or a sentence that says what is wrong.
   // A program that runs with rights its user does not have (setuid) takes nothing from either.
   [[nodiscard]] static tl::expected<Settings, std::string> from_environment();
