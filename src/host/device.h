@@ -12,6 +12,7 @@
 #include "host/error.h"
 #include "host/queue_pair.h"
 #include "host/queues.h"
+#include "host/retransmission.h"
 #include "nic/card_state.h"
 #include "nic/world.h"
 
@@ -30,6 +31,7 @@ struct DeviceConfig {
   std::uint16_t mtu = 4096;  // largest RoCE payload of the port
   std::uint32_t max_queue_entries = 32768, max_cq_entries = 1U << 22, max_sges = nic::kMaxSges, max_inline = 1024;
   std::uint8_t max_reads = 128;  // READs and atomics under way, each direction
+  nic::Dialect dialect = nic::Dialect::roce;  // what reliable connections speak, unless it is decided for each
 };
 
 using Domain = std::uint32_t;
@@ -96,6 +98,16 @@ class Device {
   [[nodiscard]] std::optional<nic::Event> next_async_event();
   void on_event(const nic::Event& event);  // the world's part
 
+  // -- loss recovery --
+  void tell(const nic::LossEvent& e) { losses_.push(e); }  // the world's part, at once or later
+  [[nodiscard]] bool losses_waiting() const { return !losses_.empty(); }
+  // The world's part: the software hears of losses, and what it says goes to answer(const nic::ControlMessage&).
+  template <class Answer>
+  void take_losses(Answer&& answer) {
+    while (!losses_.empty()) retransmission_.on_event(losses_.pop(), answer);
+  }
+  [[nodiscard]] const Retransmission& retransmission() const { return retransmission_; }
+
   // -- doorbells --
   void ring(nic::Context& context);
   [[nodiscard]] bool doorbells_waiting() const { return !doorbells_.empty(); }
@@ -136,6 +148,8 @@ class Device {
   std::vector<Channel> channels_;
   std::deque<nic::Event> async_events_;
   nic::SlotQueue doorbells_;
+  LossQueue losses_;
+  Retransmission retransmission_{card_};
 };
 
 }  // namespace weft::host

@@ -5,6 +5,7 @@
 
 #include "base/canary.h"
 #include "host/device.h"
+#include "nic/srnic/streams.h"
 
 namespace weft::host {
 namespace {
@@ -43,6 +44,7 @@ QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uin
 }
 
 QueuePair::~QueuePair() {
+  release_recovery();
   release_held_receive();
   options_.send_cq->purge(qpn_);
   options_.receive_cq->purge(qpn_);
@@ -63,12 +65,12 @@ void QueuePair::reset() {
   c.rung = rung;
   c.qpn = qpn_;
   c.service = options_.service;
+  if (c.service == wire::Service::rc) c.dialect = device_.config_.dialect;
   c.domain = domain_;
   c.send_cq = options_.send_cq->number();
   c.receive_cq = options_.receive_cq->number();
   c.shared_rq = options_.srq != nullptr ? options_.srq->number() : nic::kNone;
   c.signal_all = options_.signal_all;
-  c.window = options_.service == wire::Service::rc ? device_.card_.config.window_packets : 1U << 24;
   c.sq = sq_.data();
   c.sq_stride = send_stride;
   c.max_send_sges = static_cast<std::uint8_t>(options_.limits.send_sges);
@@ -77,6 +79,31 @@ void QueuePair::reset() {
   c.rq = rq_.data();
   c.rq_stride = receive_stride;
   c.rq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.receive_entries));
+}
+
+// What came ahead of its turn is forgotten, with the software's memory of it.
+void QueuePair::release_recovery() {
+  if (context_.dialect != nic::Dialect::srnic) return;
+  for (nic::SrnicInbound* in : {&context_.srnic.in, &context_.responses.in}) {
+    while (const nic::EarlyNote* note = device_.card_.early.take_any(in->early)) {
+      if (note->kind != nic::EarlyNote::Kind::taken || options_.srq == nullptr) continue;
+      nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
+      srq.free[srq.free_count++] = note->entry;
+    }
+  }
+  device_.retransmission_.forget(slot_);
+}
+
+void QueuePair::decide(nic::Dialect dialect) {
+  if (context_.dialect != nic::Dialect::undecided) return;
+  nic::begin_dialect(context_, dialect, device_.card_.config);
+  context_.may_fall_back = dialect == nic::Dialect::srnic;
+  device_.ring(context_);
+}
+
+// Switches may mark packets of an srnic connection instead of dropping them.
+void QueuePair::mark_capable() {
+  if (context_.dialect == nic::Dialect::srnic) nic::mark_capable(context_, device_.card_.config);
 }
 
 void QueuePair::release_held_receive() {
@@ -117,6 +144,7 @@ Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
   if (const Error e = judge_transition(options_.service, from, to, mask); e != Error::none) return e;
   if (const Error e = judge_values(a, mask); e != Error::none && !canary(Canary::any_attribute)) return e;
   if (to == QpState::reset) {
+    release_recovery();
     release_held_receive();
     reset();
     options_.send_cq->purge(qpn_);
@@ -142,9 +170,13 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
     c.marks.traffic_class = a.traffic_class;
     c.marks.hop_limit = a.hop_limit;
     c.marks.source_port = a.udp_source_port != 0 ? a.udp_source_port : source_port_of(qpn_, c.peer_qpn);
+    mark_capable();
   }
-  if (given(QpMask::receive_psn)) c.expected_psn = a.receive_psn;
-  if (given(QpMask::send_psn)) c.next_psn = c.sent_psn = c.done_psn = c.unacked_psn = a.send_psn;
+  if (given(QpMask::receive_psn)) {
+    c.expected_psn = a.receive_psn;
+    if (c.dialect == nic::Dialect::srnic) nic::begin_dialect(c, c.dialect, device_.card_.config);
+  }
+  if (given(QpMask::send_psn)) start_sending(a.send_psn);
   if (given(QpMask::ack_timeout)) c.ack_timeout = a.ack_timeout;
   if (given(QpMask::retry_count)) c.retry_count = c.retries_left = a.retry_count;
   if (given(QpMask::rnr_retry)) c.rnr_retry = c.rnr_retries_left = a.rnr_retry;
@@ -155,6 +187,16 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
     c.saved = saved_.data();
     c.saved_size = a.max_peer_reads;
     c.saved_next = c.saved_pending = 0;
+  }
+}
+
+void QueuePair::start_sending(wire::Psn psn) {
+  nic::Context& c = context_;
+  c.next_psn = c.done_psn = c.unacked_psn = psn;
+  if (c.dialect == nic::Dialect::srnic) {
+    c.responses.in_expected = psn;
+  } else {
+    c.sent_psn = psn;
   }
 }
 
@@ -175,14 +217,15 @@ QpAttributes QueuePair::query() const {
   a.peer = c.peer;
   a.gid_index = c.gid_index;
   a.flow_label = c.marks.flow_label;
-  a.traffic_class = c.marks.traffic_class;
+  constexpr std::uint8_t kEcn = 3;  // the card's own, in srnic
+  a.traffic_class = static_cast<std::uint8_t>(c.marks.traffic_class & (c.dialect == nic::Dialect::srnic ? ~kEcn : 0xFF));
   a.hop_limit = c.marks.hop_limit;
   a.udp_source_port = c.marks.source_port;
   a.mtu = static_cast<std::uint16_t>(1U << c.mtu_shift);
   a.peer_qpn = c.peer_qpn;
   a.receive_psn = c.expected_psn;
   a.send_psn = c.next_psn;
-  a.qkey = c.qkey;
+  if (c.service == wire::Service::ud) a.qkey = c.qkey;
   a.ack_timeout = c.ack_timeout;
   a.retry_count = c.retry_count;
   a.rnr_retry = c.rnr_retry;

@@ -68,6 +68,9 @@ class QueuePair {
   [[nodiscard]] Error modify(const QpAttributes& attributes, std::uint32_t mask);
   [[nodiscard]] QpAttributes query() const;
 
+  // An undecided connection speaks this from now on; any other has made its choice.
+  void decide(nic::Dialect dialect);
+
   // For those who post often: keep it as long as the queue pair lives.
   [[nodiscard]] Poster poster() { return {&device_, &context_}; }
   [[nodiscard]] Error post_send(const WorkRequest& request) { return poster().post(request); }
@@ -79,6 +82,9 @@ class QueuePair {
   void enter(nic::QpState to, const QpAttributes& a, std::uint32_t mask);
   void reset();
   void release_held_receive();
+  void release_recovery();
+  void mark_capable();
+  void start_sending(wire::Psn psn);
 
   Device& device_;
   nic::Context& context_;

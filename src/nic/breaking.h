@@ -67,7 +67,7 @@ class Endings {
   void finish_receive(Context& c, const ReceiveEnd& end) {
     const std::uint32_t entry = c.receive_entry;
     c.receive_entry = kNone;
-    if (c.shared_rq == kNone) ++c.rq_done;
+    if (c.shared_rq == kNone || c.dialect == Dialect::srnic) ++c.rq_done;  // srnic counts SENDs by it
     if (end.status != Status::success) core_.count(Counter::resp_cqe_error);
     Completion* done = core_.start_completion(c.receive_cq);
     if (done == nullptr) return overflowed(c);
@@ -87,7 +87,7 @@ class Endings {
   // It cannot take its message, and no NAK can say so: the end of an unreliable queue pair.
   void fail_receive(Context& c, Refusal reason) {
     if (c.broken_by == Refusal::none) c.broken_by = reason;
-    finish_receive(c, {.status = Status::local_protection, .reason = reason, .bytes = c.received_bytes});
+    finish_receive(c, {.status = Status::local_protection, .reason = reason, .bytes = c.roce.received_bytes});
     core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
     break_off(c);
   }
@@ -125,7 +125,24 @@ class Endings {
     c.rnr_wait = c.owes_ack = c.responder_stopped = c.sq_stalled = false;
     c.inbound = Inbound::none;
     c.saved_pending = 0;
+    flush_early(c);
     flush(c);
+  }
+  // What came ahead of its turn will never have one. Entries of a shared receive queue come back to their owner.
+  void flush_early(Context& c) {
+    if (c.dialect != Dialect::srnic) return;
+    EarlyNotes& notes = core_.state.early;
+    for (SrnicInbound* in : {&c.srnic.in, &c.responses.in}) {
+      while (const EarlyNote* note = notes.take_any(in->early)) {
+        if (note->kind != EarlyNote::Kind::taken) continue;
+        if (c.receive_entry != kNone) finish_receive(c, {.status = Status::flushed});
+        c.receive_entry = note->entry;
+      }
+      in->run = 0;
+    }
+    c.owes_response_ack = c.requests_lost = c.responses_lost = false;
+    c.retry_ring = RetryRing::kNoRing;
+    core_.tell({.kind = LossEvent::Kind::gone}, c);
   }
   void flush(Context& c) {
     flush_sends(c);

@@ -7,9 +7,9 @@
 
 #include "base/prefetch.h"
 #include "nic/reveal.h"
-#include "nic/transport/answers.h"
+#include "nic/srnic/srnic.h"
 #include "nic/transport/datagram.h"
-#include "nic/transport/receiver.h"
+#include "nic/transport/roce.h"
 
 namespace weft::nic {
 
@@ -25,8 +25,11 @@ class Card {
     if (c.qpn.raw() == 0) return;  // destroyed before its doorbell was heard
     if (c.state == QpState::error) return endings_.break_off(c);
     if (c.state == QpState::sqe) return endings_.flush_sends(c);
-    if (c.service == wire::Service::ud || sender_.may_send(c)) core_.schedule(c);
-    sender_.note_drained(c);
+    if (c.service == wire::Service::ud) return core_.schedule(c);
+    with_transport(c, [&](auto& transport) {
+      if (transport.ready(c)) core_.schedule(c);
+      transport.note_drained(c);
+    });
   }
 
   void on_packet(Time now, const wire::Packet& p) {
@@ -51,7 +54,8 @@ class Card {
     core_.now = now;
     CardState& s = core_.state;
     for (std::uint32_t slot = s.timers.pop_due(now); slot != kNone; slot = s.timers.pop_due(now)) {
-      recovery_.on_deadline(context(slot));
+      Context& c = context(slot);
+      with_transport(c, [&](auto& transport) { transport.on_deadline(c); });
     }
     for (std::uint32_t cq = s.cq_timers.pop_due(now); cq != kNone; cq = s.cq_timers.pop_due(now)) {
       raise_completion_event(s, core_.world, cq);
@@ -61,6 +65,15 @@ class Card {
 
   [[nodiscard]] bool has_work() const { return !core_.state.ready.empty() || !core_.state.owing.empty(); }
 
+  // The host's retransmission software answers a loss event.
+  void on_control(Time now, const ControlMessage& m) {
+    core_.now = now;
+    Context& c = context(m.slot);
+    if (c.qpn != m.qpn || m.qpn.raw() == 0 || c.dialect != Dialect::srnic || c.state == QpState::error) return;
+    core_.count(Counter::control_messages);
+    srnic_.on_control(c, m);
+  }
+
   // Sends what is owed, then gives up to `turns` queue pairs their turn.
   void transmit(Time now, std::uint32_t turns) {
     core_.now = now;
@@ -68,7 +81,7 @@ class Card {
     for (std::uint32_t left = owing.size(); left > 0; --left) {
       Context& c = context(owing.pop());
       c.ack_queued = false;
-      replies_.acknowledge(c);
+      with_transport(c, [&](auto& transport) { transport.acknowledge(c); });
     }
     SlotQueue& ready = core_.state.ready;
     for (; turns > 0 && !ready.empty(); --turns) {
@@ -102,10 +115,17 @@ class Card {
       if (c.sq_next != c.sq_posted && c.state == QpState::rts) core_.schedule(c);
       return;
     }
-    if (c.saved_pending > 0) replies_.turn(c, budget);
-    if (c.state == QpState::error) return;
-    sender_.turn(c, budget);
-    if (c.saved_pending > 0 || sender_.may_send(c)) core_.schedule(c);
+    with_transport(c, [&](auto& transport) {
+      transport.turn(c, budget);
+      if (c.state != QpState::error && transport.ready(c)) core_.schedule(c);
+    });
+  }
+
+  // Calls `use` with the transport that the connection speaks. An undecided one has nothing to say to anybody yet.
+  template <class Use>
+  void with_transport(const Context& c, Use&& use) {
+    if (c.dialect == Dialect::srnic) return use(srnic_);
+    if (c.dialect == Dialect::roce) return use(roce_);
   }
 
   void receive(const wire::Packet& p) {
@@ -120,16 +140,15 @@ class Card {
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     const wire::Qpn qpn = p.headers.bth.destination;
     Context* c = core_.state.contexts.find(qpn);
-    if (const Refusal r = judge(c, qpn, p, info); r != Refusal::none) [[unlikely]]
-      return core_.refuse(r);
+    if (const Refusal r = judge(c, qpn, p, info); r != Refusal::none) [[unlikely]] {
+      if (r != Refusal::wrong_dialect || !adopt_dialect(*c, info)) return core_.refuse(r);
+    }
     if (!c->established) [[unlikely]] {
       c->established = true;
       if (c->state == QpState::rtr) core_.world.notify({EventKind::communication_established, qpn.raw()});
     }
-    if (info.service == wire::Service::rc) {
-      info.is_response() ? answers_.on_response(*c, p, info) : receiver_.on_reliable(*c, p, info);
-    } else if (info.service == wire::Service::uc) {
-      receiver_.on_unreliable(*c, p, info);
+    if (info.service == wire::Service::rc || info.service == wire::Service::uc) {
+      c->dialect == Dialect::srnic ? srnic_.on_packet(*c, p, info) : roce_.on_packet(*c, p, info);
     } else if (info.service == wire::Service::ud) {
       datagrams_.on_packet(*c, p);
     } else {
@@ -155,16 +174,28 @@ class Card {
       if (p.flow.source != c->peer) return Refusal::wrong_peer;
     }
     if (!wire::partitions_match(p.headers.bth.pkey, c->pkey)) return Refusal::bad_pkey;
-    return Refusal::none;
+    return info.srnic == (c->dialect == Dialect::srnic) && c->dialect != Dialect::undecided ? Refusal::none
+                                                                                          : Refusal::wrong_dialect;
+  }
+
+  // A packet in another dialect than ours, but from our peer. It settles an open question; and a peer that was thought
+  // to speak srnic, and has not been heard to, may have missed our answer: roce is what everybody understands.
+  bool adopt_dialect(Context& c, const wire::OpcodeInfo& info) {
+    const bool falls_back = c.dialect == Dialect::srnic && c.may_fall_back && !c.established && !info.srnic;
+    if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back)) return false;
+    if (falls_back) endings_.flush_early(c);
+    begin_dialect(c, info.srnic ? Dialect::srnic : Dialect::roce, core_.state.config);
+    core_.state.timers.disarm(core_.slot(c));
+    with_transport(c, [&](auto& transport) {
+      if (transport.ready(c)) core_.schedule(c);
+    });
+    return true;
   }
 
   Core<W> core_;
   Endings<W> endings_{core_};
-  GoBackN<W> recovery_{core_, endings_};
-  Sender<W> sender_{core_, endings_, recovery_};
-  Answers<W> answers_{core_, endings_, recovery_, sender_};
-  Replies<W> replies_{core_, endings_};
-  Receiver<W> receiver_{core_, endings_, replies_};
+  Roce<W> roce_{core_, endings_};
+  Srnic<W> srnic_{core_, endings_};
   Datagrams<W> datagrams_{core_, endings_};
 };
 

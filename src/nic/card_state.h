@@ -7,8 +7,11 @@
 #include <span>
 
 #include "base/zeroed_table.h"
+#include "nic/congestion/control.h"
 #include "nic/context.h"
+#include "nic/control.h"
 #include "nic/counters.h"
+#include "nic/early.h"
 #include "nic/memory.h"
 #include "nic/queues.h"
 #include "nic/scheduler.h"
@@ -23,6 +26,12 @@ struct CardConfig {
   std::uint32_t works_per_turn = 8;    // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
+  // -- srnic
+  CongestionControl congestion = CongestionControl::dctcp;
+  bool requester_bitmaps = true;  // false: only responders keep them, and tell requesters exactly what is missing
+  Time probe_delay = microseconds(100);  // silence after which the oldest packet is sent again; doubles each time
+  std::uint32_t early_notes = 1024;      // packets ahead of their turn that end something, all connections together
+  std::uint32_t retry_rings = 256;       // connections that can be sending again at once
 };
 
 struct Port {
@@ -73,7 +82,9 @@ struct CardState {
         ready(contexts.size()),
         owing(contexts.size()),
         timers(contexts),
-        cq_timers(cqs) {}
+        cq_timers(cqs),
+        early(c.early_notes),
+        retries(c.retry_rings) {}
 
   CardConfig config;
   Port port;
@@ -85,6 +96,8 @@ struct CardState {
   SlotQueue owing;  // queue pairs that owe an acknowledgement
   TimerHeap<ContextTable> timers;
   TimerHeap<ZeroedTable<CompletionRing>> cq_timers;
+  EarlyNotes early;                // in host memory,
+  ZeroedTable<RetryRing> retries;  //   as these are
   Counters counters;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "nic/dialect.h"
 #include "nic/formats.h"
 #include "nic/rights.h"
 #include "wire/opcode.h"
@@ -21,9 +22,67 @@ enum class Inbound : std::uint8_t { none, send, write };
 
 inline constexpr std::uint32_t kNone = ~0U;
 
+// What go-back-N keeps at the responder: the message under way and the answer owed.
+struct RoceInbound {
+  std::uint64_t write_address = 0;  // next byte of the WRITE under way
+  wire::Key write_key{};
+  std::uint32_t write_left = 0;
+  std::uint32_t received_bytes = 0;
+  wire::Msn msn{};
+  wire::Psn owed_psn{};  // acknowledgement owed to the peer
+};
+
+// What selective repeat keeps of a stream that comes in: the most advanced packets without a gap between them, which
+// are all that the card knows of what is ahead, and the newest packet's place, to be echoed.
+struct SrnicInbound {
+  wire::Sequence newest{};
+  wire::Psn run_end{};      // one past the run
+  std::uint16_t run = 0;    // how many packets it is; 0: not in recovery
+  std::uint16_t early = 0xFFFF;  // first of the notes on packets ahead of their turn (nic/early.h); or none
+};
+
+// DCTCP of a connection (nic/congestion): everything that goes out, requests and responses, shares one window.
+struct CongestionState {
+  std::uint16_t window = 0;  // packets that may be under way, in 16ths
+  std::uint16_t alpha = 0;   // estimated share of marked packets, in 65535ths
+  std::uint16_t acked = 0, marked = 0;  // packets in this round,
+  std::uint16_t round = 0;              //   which ends when so many are acknowledged: all that were under way
+};
+
+// Requests that come in, and what may go out.
+struct SrnicRequests {
+  SrnicInbound in{};
+  CongestionState congestion{};
+};
+
+// Of responses, which have sequence numbers of their own in srnic.
+struct SrnicResponses {
+  SrnicInbound in{};
+  wire::Psn in_expected{};
+  wire::Psn out_next{}, out_unacked{};
+};
+
+// The number of a queue that may be none, in two bytes.
+class QueueNumber {
+ public:
+  constexpr QueueNumber() = default;
+  constexpr QueueNumber& operator=(std::uint32_t n) {
+    value_ = static_cast<std::uint16_t>(n);  // kNone becomes kNothing
+    return *this;
+  }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a number wherever one is asked for
+  constexpr operator std::uint32_t() const { return value_ == kNothing ? kNone : value_; }
+
+ private:
+  static constexpr std::uint16_t kNothing = 0xFFFF;
+  std::uint16_t value_ = kNothing;
+};
+
 // Four cache lines, in the order of how often they are needed: a requester's packet touches the first and the second,
 // a responder's the first and the third.
 struct alignas(64) Context {
+  Context() {}  // NOLINT(modernize-use-equals-default): of each union the first member lives, roce's
+
   // -- Who we are and whom we talk to: written by modify_qp, read with every packet.
   wire::Qpn qpn{};  // 0: the slot is free
   QpState state = QpState::reset;
@@ -33,8 +92,7 @@ struct alignas(64) Context {
   wire::Address peer;
   wire::FlowMarks marks;
   wire::Qpn peer_qpn{};
-  std::uint32_t domain = 0;
-  std::uint32_t window = 0;  // most packets under way
+  std::uint16_t domain = 0;
   wire::Pkey pkey = wire::kDefaultPkey;
   Rights rights{};  // what the peer may do here
   bool signal_all : 1 = false;
@@ -52,8 +110,14 @@ struct alignas(64) Context {
   bool drained : 1 = false;
   bool established : 1 = false;  // a packet has arrived
   bool flushed : 1 = false;
-  std::uint8_t saved_pending = 0;  // READs and atomics to be answered
-  Time deadline = kNever;          // retransmission or RNR wait
+  bool requests_lost : 1 = false;      // srnic: in loss recovery, of each kind that goes out;
+  bool responses_lost : 1 = false;     //   of those that come in `run` says so
+  bool owes_response_ack : 1 = false;  // srnic
+  bool may_fall_back : 1 = false;      // srnic by agreement: the peer may still turn out to speak roce
+  std::uint8_t saved_pending = 0;      // READs and atomics to be answered
+  Dialect dialect = Dialect::roce;
+  std::uint8_t silences = 0;  // srnic: timeouts in a row
+  Time deadline = kNever;     // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
   alignas(64) std::byte* sq = nullptr;  // ring of Work entries in host memory
@@ -68,29 +132,33 @@ struct alignas(64) Context {
   std::uint32_t sq_done = 0;          //   and oldest not yet complete
   std::uint32_t next_offset = 0;      // bytes of entry sq_next already sent
   wire::Psn next_psn{};               // of the next packet
-  wire::Psn sent_psn{};               // one past the furthest PSN ever sent: acknowledgements beyond it are ghosts
-  wire::Psn done_psn{};               // first PSN of entry sq_done
-  wire::Psn unacked_psn{};            // oldest PSN without acknowledgement
-  std::uint32_t send_cq = kNone;
+  union {
+    wire::Psn sent_psn{};    // roce: one past the furthest PSN ever sent: acknowledgements beyond it are ghosts
+    std::uint32_t next_ssn;  // srnic: of the next message that uses a receive entry
+  };
+  wire::Psn done_psn{};     // first PSN of entry sq_done
+  wire::Psn unacked_psn{};  // oldest PSN without acknowledgement
+  std::uint16_t send_cq = 0;
+  std::uint16_t retry_ring = 0xFFFF;  // srnic: what is to be sent again (nic/control.h)
   std::uint32_t timer_place = kNone;  // where the timer heap keeps this slot
   std::uint16_t max_inline = 0;       // the host's: what a work request may carry
   std::uint8_t max_send_sges = 0;
 
   // -- The responder: what is expected, what is under way, what is owed.
   alignas(64) wire::Psn expected_psn{};
-  wire::Msn msn{};
-  std::uint64_t write_address = 0;  // next byte of the WRITE under way
-  wire::Key write_key{};
-  std::uint32_t write_left = 0;
   std::uint32_t receive_entry = kNone;  // entry taken by the message under way
-  std::uint32_t received_bytes = 0;
+  union {
+    RoceInbound roce{};
+    SrnicRequests srnic;
+  };
   std::uint32_t rq_posted = 0, rq_done = 0;
-  wire::Psn owed_psn{};  // acknowledgement owed to the peer
+  QueueNumber shared_rq;
+  std::uint16_t receive_cq = 0;
+  std::uint16_t marked = 0;  // srnic: packets that arrived with a mark and have not been told of
   std::uint8_t owed_syndrome = 0;
   Inbound inbound = Inbound::none;
   std::uint8_t min_rnr_timer = 0;
   std::uint8_t saved_size = 0;
-  std::uint32_t receive_cq = kNone, shared_rq = kNone;
   std::uint8_t saved_next = 0;
   std::uint8_t rq_shift = 0;
   std::uint16_t rq_stride = 0;
@@ -98,18 +166,29 @@ struct alignas(64) Context {
   // -- Seldom needed.
   alignas(64) std::byte* rq = nullptr;  // ring of Receive entries in host memory
   SavedResponse* saved = nullptr;       // ring of READs and atomics in host memory
-  wire::Qkey qkey{};
+  union {
+    wire::Qkey qkey{};  // UD
+    SrnicResponses responses;
+  };
   Status break_status{};  // why the responder breaks off once its answer is sent
   Status stall_status{};
   Refusal stall_reason = Refusal::none;
 };
 static_assert(sizeof(Context) == 256, "SRNIC's slot");
-// SRNIC's budget of state is 210 bytes; what is left of each line is counted out.
-inline constexpr std::size_t kContextStateBytes = (offsetof(Context, deadline) + sizeof(Time)) +
-                                                  (offsetof(Context, max_send_sges) + 1 - offsetof(Context, sq)) +
-                                                  (offsetof(Context, rq_stride) + 2 - offsetof(Context, expected_psn)) +
-                                                  (offsetof(Context, stall_reason) + 1 - offsetof(Context, rq));
+// SRNIC's budget of state is 210 bytes. Counted is what an srnic connection uses: not the alignment of cache lines, not
+// the other dialect's share of a union, not what the host alone reads, and not the timer's two words, which stand in
+// the scheduler's account.
+inline constexpr std::size_t kContextStateBytes =
+    (offsetof(Context, silences) + sizeof(Context::silences)) +               // line 1, up to the deadline
+    (offsetof(Context, timer_place) - offsetof(Context, sq)) +                // line 2, up to the timer's place
+    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +         // line 3
+     (sizeof(SrnicInbound) + sizeof(CongestionState)) +                       //
+     (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
+    (sizeof(Context::rq) + sizeof(Context::saved) +                           // line 4
+     (sizeof(SrnicInbound) + 3 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
+     sizeof(Context::stall_reason));
 static_assert(kContextStateBytes <= 210);
+inline constexpr std::size_t kContextTimerBytes = sizeof(Context::deadline) + sizeof(Context::timer_place);
 
 [[nodiscard]] constexpr std::uint32_t path_mtu(const Context& c) { return 1U << c.mtu_shift; }
 

@@ -29,6 +29,17 @@ class Core {
   void count(Counter c, std::uint64_t n = 1) { state.counters.add(c, n); }
   [[nodiscard]] static Asker asker(const Context& c) { return {c.domain, c.qpn}; }
 
+  // Most packets of this queue pair that may be under way in roce; UC knows no acknowledgements.
+  [[nodiscard]] std::uint32_t roce_window(const Context& c) const {
+    return c.service == wire::Service::rc ? state.config.window_packets : 1U << 24;
+  }
+  void tell(LossEvent e, const Context& c) {
+    e.slot = slot(c);
+    e.qpn = c.qpn;
+    count(Counter::control_events);
+    world.tell(e);
+  }
+
   void schedule(Context& c) {
     if (c.scheduled) return;
     c.scheduled = true;

@@ -16,7 +16,8 @@ enum class Counter : std::uint8_t {
   sent_pkts, rcvd_pkts, sent_bytes, rcvd_bytes, acks_sent, acks_rcvd, duplicate_request, out_of_sequence,
   rcvd_rnr_err, send_rnr_err, rcvd_seq_err, retry_exceeded_err, retry_rnr_exceeded_err, local_ack_timeout_err,
   packet_seq_err, implied_nak_seq_err, out_of_buffer, retransmitted_pkts, read_responses_resent, rp_cnp_handled,
-  req_cqe_error, resp_cqe_error, completions, count_,
+  req_cqe_error, resp_cqe_error, completions, placed_early, recoveries_entered, recoveries_left, fast_exits,
+  control_events, control_messages, ecn_marked_pkts, count_,
 };
 // clang-format on
 
@@ -25,7 +26,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "sent_pkts", "rcvd_pkts", "sent_bytes", "rcvd_bytes", "acks_sent", "acks_rcvd", "duplicate_request",
     "out_of_sequence", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
     "retry_rnr_exceeded_err", "local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err", "out_of_buffer",
-    "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions"};
+    "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions",
+    "placed_early", "recoveries_entered", "recoveries_left", "fast_exits", "control_events", "control_messages",
+    "ecn_marked_pkts"};
 // clang-format on
 
 // clang-format off
@@ -37,7 +40,10 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "requests given up: the peer had no receive posted", "waits for an acknowledgement that timed out",
     "gaps that a NAK told of", "gaps in READ and atomic responses", "messages that found no receive posted",
     "packets sent again", "READ and atomic responses sent again", "congestion notifications heeded",
-    "send completions with an error", "receive completions with an error", "completions written"};
+    "send completions with an error", "receive completions with an error", "completions written",
+    "packets placed ahead of their turn", "times a stream entered loss recovery", "times a stream left it",
+    "times it was left although newer packets had not been told of", "loss events told to the host's software",
+    "answers of the host's software", "packets that arrived marked by a congested switch"};
 // clang-format on
 
 class Counters {

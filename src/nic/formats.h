@@ -28,6 +28,8 @@ constexpr bool is_local(WorkKind k) { return k == WorkKind::local_invalidate || 
 
 struct WorkFlags {
   static constexpr std::uint8_t signaled = 1, solicited = 2, fence = 4, inline_data = 8;
+  // The card's own, in host memory: all responses to it have arrived (srnic); it has been done here.
+  static constexpr std::uint8_t answered = 0x40, done = 0x80;
 };
 
 struct Sge {  // scatter/gather element, in the region's address space
@@ -137,6 +139,7 @@ struct SavedResponse {
   std::uint32_t packets = 0;
   wire::Psn next{};     // first response still to be sent
   wire::Psn restart{};  // where the last request for it began: that response is a "first"
+  std::uint32_t msn = 0;  // srnic: the requester's work that asked
   bool atomic = false, valid = false, pending = false;
   bool answered = false;  // all of it has been sent once
 };

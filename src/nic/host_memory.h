@@ -2,12 +2,14 @@
 // casts of the card.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "nic/context.h"
 #include "nic/formats.h"
+#include "wire/headers.h"
 
 namespace weft::nic {
 
@@ -27,6 +29,15 @@ inline std::span<const Sge> sges_of(const Receive& r) { return {reinterpret_cast
 // The word that an atomic works on; nullptr where the machine has no atomics because it is not aligned.
 inline std::uint64_t* word_at(std::byte* at) {
   return reinterpret_cast<std::uintptr_t>(at) % 8 == 0 ? reinterpret_cast<std::uint64_t*>(at) : nullptr;
+}
+
+// An atomic, carried out; what was there before.
+inline std::uint64_t swap_or_add(std::uint64_t& word, const wire::AtomicEth& eth, bool add) {
+  const std::atomic_ref<std::uint64_t> memory(word);
+  if (add) return memory.fetch_add(eth.swap_add);
+  std::uint64_t original = eth.compare;
+  memory.compare_exchange_strong(original, eth.swap_add);
+  return original;
 }
 
 }  // namespace weft::nic

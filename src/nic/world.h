@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "nic/control.h"
 #include "nic/formats.h"
 #include "wire/packet.h"
 
@@ -48,11 +49,12 @@ struct Event {
 
 template <class W>
 concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion,
-                         const Event& event, OnChip what, std::uint64_t key, BusRead purpose, const void* from,
+                         const Event& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose, const void* from,
                          std::size_t bytes, std::byte* to, std::span<const std::byte> data, bool writes) {
   w.emit(packet);                // the port
   w.complete(cq, completion);    // written to host memory; the world calls reveal() when the host may see it
-  w.notify(event);               // the host's software
+  w.notify(event);               // the host's programs
+  w.tell(loss);                  // the host's retransmission software, through the control queue; may be lost
   w.read(purpose, from, bytes);  // the card is about to read this from host memory
   w.place(to, data);             // write to host memory
   w.touch(what, key);            // an on-chip structure: nothing, or a miss

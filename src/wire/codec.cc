@@ -28,7 +28,8 @@ static_assert(every_header_fits());
 
 }  // namespace
 
-// IBA chapter 9: extensions stand in the order DETH, RETH, AtomicETH, AETH, AtomicAckETH, ImmDt, IETH.
+// IBA chapter 9: extensions stand in the order DETH, RETH, AtomicETH, AETH, AtomicAckETH, ImmDt, IETH. In srnic the
+// Sequence stands before them, the target in the place of the RETH and the receipt in that of the AETH.
 std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHeaderBytes> out) {
   const OpcodeInfo& o = info(headers.bth.opcode);
   if (!o.known()) [[unlikely]] {
@@ -36,6 +37,9 @@ std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHead
   }
   std::byte* at = write(out.data(), headers.bth);
   if (o.header_bytes == Bth::kBytes) return Bth::kBytes;
+  if (o.srnic) at = write(at, headers.sequence);
+  if (o.target) at = write(at, Target{headers.reth.address, headers.reth.key});
+  if (o.receipt) at = write(at, headers.receipt);
   if (o.deth) at = write(at, headers.deth);
   if (o.reth) at = write(at, headers.reth);
   if (o.atomic_eth) at = write(at, headers.atomic);
@@ -73,6 +77,13 @@ Refusal parse(std::span<const std::byte> udp_payload, Packet& out) {
   }
   out.payload = udp_payload.subspan(o.header_bytes, canary(Canary::pad_is_payload) ? body : body - headers.bth.pad);
   if (o.header_bytes == Bth::kBytes) return Refusal::none;
+  if (o.srnic) at = read(at, headers.sequence);
+  if (o.target) {
+    Target target;
+    at = read(at, target);
+    headers.reth = {.address = target.address, .key = target.key, .length = 0};
+  }
+  if (o.receipt) at = read(at, headers.receipt);
   if (o.deth) at = read(at, headers.deth);
   if (o.reth) at = read(at, headers.reth);
   if (o.atomic_eth) at = read(at, headers.atomic);

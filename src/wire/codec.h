@@ -12,8 +12,8 @@
 namespace weft::wire {
 
 inline constexpr std::size_t kIcrcBytes = 4;
-// The longest of all opcodes: BTH and AtomicETH.
-inline constexpr std::size_t kMaxHeaderBytes = Bth::kBytes + AtomicEth::kBytes;
+// The longest of all opcodes: BTH, srnic's Sequence and AtomicETH.
+inline constexpr std::size_t kMaxHeaderBytes = Bth::kBytes + Sequence::kBytes + AtomicEth::kBytes;
 // The CNP's place-holder for extension headers.
 inline constexpr std::size_t kCnpReservedBytes = 16;
 

@@ -25,13 +25,24 @@ enum class Opcode : std::uint8_t {
   uc_write_only = 0x2A, uc_write_only_imm = 0x2B,
   ud_send_only = 0x64, ud_send_only_imm = 0x65,
   cnp = 0x81,
+  // The srnic dialect, in the range for manufacturers: each is its RC opcode + 0xC0. Responses are acknowledged too.
+  srnic_send_first = 0xC0, srnic_send_middle = 0xC1, srnic_send_last = 0xC2, srnic_send_last_imm = 0xC3,
+  srnic_send_only = 0xC4, srnic_send_only_imm = 0xC5,
+  srnic_write_first = 0xC6, srnic_write_middle = 0xC7, srnic_write_last = 0xC8, srnic_write_last_imm = 0xC9,
+  srnic_write_only = 0xCA, srnic_write_only_imm = 0xCB,
+  srnic_read_request = 0xCC,
+  srnic_read_response_first = 0xCD, srnic_read_response_middle = 0xCE, srnic_read_response_last = 0xCF,
+  srnic_read_response_only = 0xD0,
+  srnic_ack = 0xD1, srnic_atomic_response = 0xD2, srnic_compare_swap = 0xD3, srnic_fetch_add = 0xD4,
+  srnic_send_last_invalidate = 0xD6, srnic_send_only_invalidate = 0xD7,
+  srnic_response_ack = 0xDE,
 };
 // clang-format on
 
 enum class Service : std::uint8_t { none, rc, uc, ud, cnp };
 // clang-format off
 enum class Verb : std::uint8_t {
-  none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, cnp,
+  none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, response_ack, cnp,
 };
 // clang-format on
 // Where in its message a packet stands. Requests and responses of one packet are `only`.
@@ -43,6 +54,8 @@ struct OpcodeInfo {
   Step step = Step::none;
   bool reth = false, aeth = false, atomic_eth = false, atomic_ack_eth = false;
   bool immediate = false, ieth = false, deth = false;
+  bool srnic = false;                     // of that dialect: has a Sequence
+  bool target = false, receipt = false;   // a Reth without its length; what srnic acknowledgements say
   bool payload = false;           // may carry payload bytes
   std::uint8_t header_bytes = 0;  // BTH and every extension, before the payload
   std::string_view name{};
@@ -61,7 +74,8 @@ constexpr std::uint8_t header_bytes(const OpcodeInfo& o) {
   // BTH 12, then the extensions; a CNP carries 16 reserved bytes in their place.
   return static_cast<std::uint8_t>(12 + (o.deth ? 8 : 0) + (o.reth ? 16 : 0) + (o.atomic_eth ? 28 : 0) +
                                    (o.aeth ? 4 : 0) + (o.atomic_ack_eth ? 8 : 0) + (o.immediate ? 4 : 0) +
-                                   (o.ieth ? 4 : 0) + (o.verb == Verb::cnp ? 16 : 0));
+                                   (o.ieth ? 4 : 0) + (o.verb == Verb::cnp ? 16 : 0) + (o.srnic ? 8 : 0) +
+                                   (o.target ? 12 : 0) + (o.receipt ? 8 : 0));
 }
 
 // What RC and UC share: SEND and WRITE, 0x00-0x0B of the service's 32 opcodes. Only the packet that opens a WRITE says
@@ -78,6 +92,35 @@ constexpr void add_send_and_write(std::array<OpcodeInfo, 256>& table, std::size_
     o.name = names[i];
     table[base + i] = o;
   }
+}
+
+// From an RC packet to its srnic sibling: a Sequence in each, a target in every WRITE, a receipt in acknowledgements.
+constexpr OpcodeInfo srnic_sibling(OpcodeInfo o, std::string_view name) {
+  o.srnic = true;
+  if (o.verb == Verb::write) {
+    o.reth = false;
+    o.target = true;
+  }
+  o.aeth = false;
+  o.receipt = o.verb == Verb::ack;
+  o.name = name;
+  return o;
+}
+
+constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
+  constexpr std::string_view kNames[] = {"srnic SEND first", "srnic SEND middle", "srnic SEND last",
+      "srnic SEND last with immediate", "srnic SEND only", "srnic SEND only with immediate", "srnic WRITE first",
+      "srnic WRITE middle", "srnic WRITE last", "srnic WRITE last with immediate", "srnic WRITE only",
+      "srnic WRITE only with immediate", "srnic READ request", "srnic READ response first",
+      "srnic READ response middle", "srnic READ response last", "srnic READ response only", "srnic ACK",
+      "srnic ATOMIC response", "srnic COMPARE SWAP", "srnic FETCH ADD", "", "srnic SEND last with invalidate",
+      "srnic SEND only with invalidate"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (table[i].known()) table[0xC0 + i] = srnic_sibling(table[i], kNames[i]);
+  }
+  table[0xDE] = table[0xD1];
+  table[0xDE].verb = Verb::response_ack;
+  table[0xDE].name = "srnic RESPONSE ACK";
 }
 
 constexpr std::array<OpcodeInfo, 256> make_opcodes() {
@@ -124,6 +167,7 @@ constexpr std::array<OpcodeInfo, 256> make_opcodes() {
   for (std::size_t i = 0x64; i <= 0x65; ++i) table[i].deth = table[i].payload = true;
   at(Opcode::cnp) = {.service = Service::cnp, .verb = Verb::cnp, .step = Step::only, .name = "CNP"};
 
+  add_srnic(table);
   for (auto& o : table) {
     if (o.known()) o.header_bytes = header_bytes(o);
   }
@@ -142,6 +186,8 @@ static_assert(info(Opcode::rc_read_request).header_bytes == 28 && !info(Opcode::
 static_assert(info(Opcode::rc_read_response_middle).header_bytes == 12 && info(Opcode::rc_ack).header_bytes == 16);
 static_assert(info(Opcode::rc_atomic_ack).header_bytes == 24 && info(Opcode::rc_compare_swap).header_bytes == 40);
 static_assert(info(Opcode::ud_send_only_imm).header_bytes == 24 && info(Opcode::cnp).header_bytes == 28);
+static_assert(info(Opcode::srnic_send_middle).header_bytes == 20 && info(Opcode::srnic_write_middle).header_bytes == 32);
+static_assert(info(Opcode::srnic_ack).header_bytes == 28 && info(Opcode::srnic_read_request).header_bytes == 36);
 static_assert(!info(Opcode{0x15}).known() && !info(Opcode{0x2C}).known() && !info(Opcode{0xFF}).known());
 
 }  // namespace weft::wire

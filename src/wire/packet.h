@@ -7,6 +7,7 @@
 #include <span>
 
 #include "wire/headers.h"
+#include "wire/srnic.h"
 #include "wire/types.h"
 
 namespace weft::wire {
@@ -45,6 +46,8 @@ struct Headers {
   Deth deth{};
   ImmDt immediate{};
   Ieth invalidate{};
+  Sequence sequence{};
+  Receipt receipt{};
   friend constexpr bool operator==(const Headers&, const Headers&) = default;
 };
 

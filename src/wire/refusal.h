@@ -19,10 +19,10 @@ enum class Refusal : std::uint8_t {
   mad_bad_size, mad_not_cm, mad_unknown_attribute,
   // A packet for nobody, or from nobody we know.
   no_such_qp, reserved_qpn, not_our_address, wrong_peer, wrong_service, bad_pkey, bad_qkey, qp_not_ready,
-  cnp_unexpected,
+  cnp_unexpected, wrong_dialect,
   // Requests, in the order the responder checks them.
   psn_ahead, psn_duplicate, duplicate_too_old, not_first, not_continued, bad_length, too_long, too_many_reads,
-  operation_not_allowed, misaligned_atomic, no_receive, receive_too_small, message_length_mismatch, bad_invalidate,
+  too_far_ahead, early_full, operation_not_allowed, misaligned_atomic, no_receive, receive_too_small, message_length_mismatch, bad_invalidate,
   // The gate to memory.
   key_unknown, key_stale, key_wrong_domain, key_wrong_qp, key_no_permission, out_of_bounds, window_unbound,
   page_fault,
@@ -79,6 +79,7 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::qp_not_ready, {"rx_qp_not_ready", "queue pair is not in a state that takes this packet"}},
     {Refusal::cnp_unexpected,
      {"rx_cnp_unexpected", "congestion notification for a queue pair without congestion control"}},
+    {Refusal::wrong_dialect, {"rx_wrong_dialect", "packet of another dialect than the connection speaks"}},
     {Refusal::psn_ahead, {"rx_psn_ahead", "request ahead of the expected sequence number: one before it was lost"}},
     {Refusal::psn_duplicate, {"rx_psn_duplicate", "request seen before"}},
     {Refusal::duplicate_too_old, {"rx_duplicate_too_old", "repeated READ or atomic whose saved resources are gone"}},
@@ -88,6 +89,8 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::too_long, {"rx_too_long", "message longer than 2 GiB"}},
     {Refusal::too_many_reads,
      {"rx_too_many_reads", "more READs and atomics outstanding than this side agreed to hold"}},
+    {Refusal::too_far_ahead, {"rx_too_far_ahead", "request further ahead than any window reaches"}},
+    {Refusal::early_full, {"rx_early_full", "ahead of its turn, and no room left to remember how its message ends"}},
     {Refusal::operation_not_allowed,
      {"rx_operation_not_allowed", "the queue pair's access flags forbid this operation"}},
     {Refusal::misaligned_atomic, {"rx_misaligned_atomic", "atomic address is not a multiple of eight"}},

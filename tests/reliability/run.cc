@@ -78,7 +78,9 @@ struct Runner {
     co_await tasks.sleep_until(times.drain_at);
     if (at.go_to(nic::QpState::sqd) != Error::none) co_return;  // broken already
     co_await tasks.sleep_until(times.resume_at);
-    const bool idle = at.context().sent_psn == at.context().unacked_psn && at.context().next_offset == 0;
+    const nic::Context& c = at.context();
+    const wire::Psn sent = c.dialect == nic::Dialect::srnic ? c.next_psn : c.sent_psn;
+    const bool idle = sent == c.unacked_psn && c.next_offset == 0;
     too_early = at.qp().state() == nic::QpState::sqd && !at.qp().query().draining && !idle;
     (void)at.go_to(nic::QpState::rts);
   }

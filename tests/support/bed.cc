@@ -1,7 +1,9 @@
 #include "support/bed.h"
 
 #include <cassert>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace weft::test {
 namespace {
@@ -14,6 +16,7 @@ sim::WorldSpec world_of(const BedSpec& spec) {
   sim::WorldSpec world{.seed = spec.seed, .link = spec.link};
   world.device.card = spec.card;
   world.device.mtu = spec.port_mtu;
+  world.device.dialect = spec.dialect;
   return world;
 }
 
@@ -61,6 +64,11 @@ std::vector<nic::Sge> sges_of(const sim::Memory& arena, std::span<const Piece> p
 }
 
 }  // namespace
+
+nic::Dialect usual_dialect() noexcept {
+  const char* wanted = std::getenv("WEFT_TEST_DIALECT");
+  return wanted != nullptr && std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
+}
 
 std::uint32_t Step::length() const {
   std::uint32_t sum = 0;

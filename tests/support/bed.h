@@ -31,11 +31,16 @@ struct Piece {
 // A small card: its tables are cheap to make, so a test may make thousands of worlds.
 inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6};
 
+// What reliable connections of tests speak that do not say: roce, or srnic if WEFT_TEST_DIALECT says so. Suites that
+// hold for both run once with each.
+[[nodiscard]] nic::Dialect usual_dialect() noexcept;
+
 struct BedSpec {
   std::uint64_t seed = 1;
   std::uint32_t hosts = 2;
   sim::LinkSpec link{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
   nic::CardConfig card = kSmallCard;
+  nic::Dialect dialect = usual_dialect();
   std::uint16_t port_mtu = 4096;
   std::size_t arena_bytes = 64 * 1024;
   std::uint32_t cq_entries = 256;

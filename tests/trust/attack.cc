@@ -172,7 +172,7 @@ Opcode Attack::choose_request(const nic::Context& context, Service service) {
   const unsigned base = service == Service::rc ? 0x00 : 0x20;
   if (context.inbound != nic::Inbound::none && !choices_.one_in(8)) {  // what the message under way needs
     const unsigned verb = context.inbound == nic::Inbound::send ? 0 : 6;
-    const bool ends = context.inbound == nic::Inbound::write ? context.write_left <= 256 : choices_.one_in(2);
+    const bool ends = context.inbound == nic::Inbound::write ? context.roce.write_left <= 256 : choices_.one_in(2);
     return static_cast<Opcode>(base + verb + (ends ? 2 + choices_.next(2) : 1));
   }
   constexpr unsigned kReliable[] = {0x00, 0x04, 0x05, 0x06, 0x0A, 0x0B, 0x0C, 0x13, 0x14, 0x17};
@@ -187,7 +187,7 @@ Crafted Attack::request(const Connection& c) {
   const wire::OpcodeInfo& info = wire::info(opcode);
   const Area& a = area();
   std::size_t bytes = info.ends() ? choices_.next(257) : 256;
-  if (info.verb == Verb::write && info.step == wire::Step::last) bytes = std::min(context.write_left, 256U);
+  if (info.verb == Verb::write && info.step == wire::Step::last) bytes = std::min(context.roce.write_left, 256U);
   if (!info.payload) bytes = 0;
   const std::uint64_t from = choices_.next(choices_.one_in(8) ? 512 : 128) * 8;
   auto announced = static_cast<std::uint32_t>(info.ends() ? bytes : 256 + 1 + choices_.next(1024));

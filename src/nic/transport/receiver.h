@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/canary.h"
 #include "nic/breaking.h"
@@ -150,22 +149,22 @@ class Receiver {
   Verdict on_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (info.starts()) {
       if (!endings_.take_receive(c)) return invalid(Refusal::no_receive);
-      c.received_bytes = 0;
+      c.roce.received_bytes = 0;
     }
     const Receive& r = endings_.receive_at(c, c.receive_entry);
-    if (p.payload.size() > r.length - c.received_bytes) {
+    if (p.payload.size() > r.length - c.roce.received_bytes) {
       return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
     }
-    if (const Refusal why = scatter(core_, c, sges_of(r), c.received_bytes, p.payload); why != Refusal::none) {
+    if (const Refusal why = scatter(core_, c, sges_of(r), c.roce.received_bytes, p.payload); why != Refusal::none) {
       return {why, wire::NakCode::remote_operation, Status::local_protection};
     }
-    c.received_bytes += static_cast<std::uint32_t>(p.payload.size());
+    c.roce.received_bytes += static_cast<std::uint32_t>(p.payload.size());
     if (info.ieth) {
       const Refusal why = core_.state.memory.invalidate(p.headers.invalidate.key, core_.asker(c));
       if (why != Refusal::none) return denied(why);
     }
     advance(c, Inbound::send, info);
-    if (info.ends()) endings_.finish_receive(c, {.bytes = c.received_bytes, .headers = &p.headers});
+    if (info.ends()) endings_.finish_receive(c, {.bytes = c.roce.received_bytes, .headers = &p.headers});
     return {};
   }
 
@@ -176,29 +175,29 @@ class Receiver {
       const wire::Reth& reth = p.headers.reth;
       if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
       if (const Refusal why = judge_access(c, reth, Rights::remote_write, at); why != Refusal::none) return denied(why);
-      c.write_address = reth.address;
-      c.write_key = reth.key;
-      c.write_left = reth.length;
-      c.received_bytes = 0;
+      c.roce.write_address = reth.address;
+      c.roce.write_key = reth.key;
+      c.roce.write_left = reth.length;
+      c.roce.received_bytes = 0;
     }
     const auto bytes = static_cast<std::uint32_t>(p.payload.size());
-    if (bytes > c.write_left || (info.ends() && bytes != c.write_left))
+    if (bytes > c.roce.write_left || (info.ends() && bytes != c.roce.write_left))
       return invalid(Refusal::message_length_mismatch);
     if (info.immediate && !endings_.take_receive(c)) return invalid(Refusal::no_receive);
     if (bytes > 0) {
       if (!info.starts()) {  // asked again for every packet: the region may be gone by now
-        const Refusal why = core_.translate(c, c.write_key, Rights::remote_write, c.write_address, bytes, at);
+        const Refusal why = core_.translate(c, c.roce.write_key, Rights::remote_write, c.roce.write_address, bytes, at);
         if (why != Refusal::none) return denied(why);
       }
       core_.world.place(at, p.payload);
     }
-    c.write_address += bytes;
-    c.write_left -= bytes;
-    c.received_bytes += bytes;
+    c.roce.write_address += bytes;
+    c.roce.write_left -= bytes;
+    c.roce.received_bytes += bytes;
     advance(c, Inbound::write, info);
     if (info.immediate) {
       endings_.finish_receive(
-          c, {.kind = CompletionKind::receive_write_immediate, .bytes = c.received_bytes, .headers = &p.headers});
+          c, {.kind = CompletionKind::receive_write_immediate, .bytes = c.roce.received_bytes, .headers = &p.headers});
     }
     return {};
   }
@@ -226,7 +225,7 @@ class Receiver {
     s->packets = packets_of(reth.length, c.mtu_shift);
     replies_.respond(c, *s, s->first);
     c.expected_psn = c.expected_psn.plus(s->packets);
-    c.msn = wire::Msn(c.msn.raw() + 1);
+    c.roce.msn = wire::Msn(c.roce.msn.raw() + 1);
     return {};
   }
 
@@ -241,26 +240,20 @@ class Receiver {
     if (word == nullptr) return invalid(Refusal::misaligned_atomic);
     SavedResponse* s = replies_.save(c);
     if (s == nullptr) return invalid(Refusal::too_many_reads);
-    std::atomic_ref<std::uint64_t> memory(*word);
-    if (info.verb == wire::Verb::fetch_add) {
-      s->original = memory.fetch_add(eth.swap_add);
-    } else {
-      s->original = eth.compare;
-      memory.compare_exchange_strong(s->original, eth.swap_add);
-    }
+    s->original = swap_or_add(*word, eth, info.verb == wire::Verb::fetch_add);
     s->atomic = true;
     s->first = c.expected_psn;
     s->packets = 1;
     replies_.respond(c, *s, s->first);
     c.expected_psn = c.expected_psn.plus(1);
-    c.msn = wire::Msn(c.msn.raw() + 1);
+    c.roce.msn = wire::Msn(c.roce.msn.raw() + 1);
     return {};
   }
 
   static void advance(Context& c, Inbound kind, const wire::OpcodeInfo& info) {
     if (c.service == wire::Service::rc) c.expected_psn = c.expected_psn.plus(1);
     c.inbound = info.ends() ? Inbound::none : kind;
-    if (info.ends()) c.msn = wire::Msn(c.msn.raw() + 1);
+    if (info.ends()) c.roce.msn = wire::Msn(c.roce.msn.raw() + 1);
   }
 
   static constexpr std::uint32_t kMaxMessage = 1U << 31;

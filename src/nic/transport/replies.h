@@ -6,7 +6,8 @@
 
 #include "base/canary.h"
 #include "nic/breaking.h"
-#include "nic/transport/sender.h"
+#include "nic/transport/packets.h"
+#include "nic/turn_budget.h"
 #include "wire/syndrome.h"
 
 namespace weft::nic {
@@ -18,7 +19,7 @@ class Replies {
 
   void owe(Context& c, wire::Syndrome syndrome, wire::Psn psn) {
     c.owed_syndrome = syndrome.encode();
-    c.owed_psn = psn;
+    c.roce.owed_psn = psn;
     c.owes_ack = true;
     core_.queue_acknowledgement(c);
   }
@@ -72,7 +73,7 @@ class Replies {
         if (!send_read_responses(c, s, budget)) return;
       } else {
         wire::Headers& h = core_.start_packet(c, wire::Opcode::rc_atomic_ack, s.first);
-        h.aeth = {wire::Syndrome::ack().encode(), c.msn};
+        h.aeth = {wire::Syndrome::ack().encode(), c.roce.msn};
         h.atomic_ack.original = s.original;
         core_.send_packet();
         finish(c, s);
@@ -87,8 +88,8 @@ class Replies {
   void acknowledge(Context& c) {
     if (!c.owes_ack || c.saved_pending > 0 || c.state == QpState::error) return;
     c.owes_ack = false;
-    wire::Headers& h = core_.start_packet(c, wire::Opcode::rc_ack, c.owed_psn);
-    h.aeth = {c.owed_syndrome, c.msn};
+    wire::Headers& h = core_.start_packet(c, wire::Opcode::rc_ack, c.roce.owed_psn);
+    h.aeth = {c.owed_syndrome, c.roce.msn};
     core_.send_packet();
     core_.count(Counter::acks_sent);
     if (c.responder_stopped) stop(c);
@@ -127,7 +128,7 @@ class Replies {
       constexpr MessageOpcodes kOpcodes{wire::Opcode::rc_read_response_first, wire::Opcode::rc_read_response_middle,
                                         wire::Opcode::rc_read_response_last, wire::Opcode::rc_read_response_only};
       wire::Headers& h = core_.start_packet(c, kOpcodes.at(starts, ends), s.next);
-      h.aeth = {wire::Syndrome::ack().encode(), c.msn};
+      h.aeth = {wire::Syndrome::ack().encode(), c.roce.msn};
       const Fragment piece{at, bytes};
       core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
       core_.out.payload_bytes = bytes;
@@ -154,7 +155,7 @@ class Replies {
   void stop(Context& c) {
     const bool access = c.break_status == Status::remote_access;
     if (c.receive_entry != kNone) {
-      endings_.finish_receive(c, {.status = c.break_status, .reason = c.broken_by, .bytes = c.received_bytes});
+      endings_.finish_receive(c, {.status = c.break_status, .reason = c.broken_by, .bytes = c.roce.received_bytes});
     }
     core_.world.notify({access ? EventKind::qp_access_error : EventKind::qp_request_error, c.qpn.raw()});
     endings_.break_off(c);

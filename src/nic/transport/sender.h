@@ -7,16 +7,11 @@
 #include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/recovery/go_back_n.h"
+#include "nic/transport/local_work.h"
 #include "nic/transport/packets.h"
+#include "nic/turn_budget.h"
 
 namespace weft::nic {
-
-// What one turn of a queue pair may still use: SRNIC's n work entries and burst of bytes.
-struct TurnBudget {
-  std::uint32_t works = 0;
-  std::int64_t bytes = 0;
-  [[nodiscard]] bool spent() const { return works == 0 || bytes <= 0; }
-};
 
 template <World W>
 class Sender {
@@ -45,7 +40,7 @@ class Sender {
   // Ready: has work that could be sent now.
   [[nodiscard]] bool may_send(const Context& c) const {
     if (c.sq_next == c.sq_posted || c.rnr_wait || c.sq_stalled) return false;
-    if (c.next_psn.since(c.unacked_psn) >= c.window) return false;
+    if (c.next_psn.since(c.unacked_psn) >= core_.roce_window(c)) return false;
     if (c.state == QpState::sqd) {  // only what has been begun, or is sent again
       if (c.next_offset == 0 && c.next_psn == c.sent_psn) return false;
     } else if (c.state != QpState::rts) {
@@ -86,19 +81,7 @@ class Sender {
   }
 
   void do_local_work(Context& c, Work& w) {
-    // Marked in host memory, so that a rewind does not do it twice.
-    if ((w.flags & kDone) == 0) {
-      Refusal r = Refusal::none;
-      if (w.kind == WorkKind::local_invalidate) {
-        r = core_.state.memory.invalidate(wire::Key(w.immediate), core_.asker(c));
-      } else {
-        r = core_.state.memory.bind({wire::Key(w.key), wire::Key(w.bind.region), w.bind.address, w.bind.length,
-                                     static_cast<Rights>(w.bind.rights), wire::Key(w.immediate)},
-                                    core_.asker(c));
-      }
-      if (r != Refusal::none) return stall(c, Status::window_bind, r);
-      w.flags |= kDone;
-    }
+    if (const Refusal r = carry_out_locally(core_, c, w); r != Refusal::none) return stall(c, Status::window_bind, r);
     ++c.sq_next;
     retire(c);
   }
@@ -140,7 +123,7 @@ class Sender {
     const MessageOpcodes opcodes = c.service == wire::Service::rc ? rc_opcodes(w.kind) : uc_opcodes(w.kind);
     const std::uint32_t mtu = path_mtu(c);
     const bool reliable = c.service == wire::Service::rc;
-    while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < c.window) {
+    while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < core_.roce_window(c)) {
       const std::uint32_t bytes = std::min(mtu, w.length - c.next_offset);
       const bool starts = c.next_offset == 0, ends = c.next_offset + bytes == w.length;
       Pieces pieces;
@@ -180,7 +163,7 @@ class Sender {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
     if (!ends) {
-      const auto every = std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(c.window / 2, 1U));
+      const auto every = std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(core_.roce_window(c) / 2, 1U));
       h.bth.ack_request = ++c.since_ack_request >= every;
     } else {
       h.bth.ack_request = true;
@@ -198,8 +181,6 @@ class Sender {
     if (c.next_psn.since(c.unacked_psn) > c.sent_psn.since(c.unacked_psn)) c.sent_psn = c.next_psn;
     if (c.service != wire::Service::rc) c.sent_psn = c.next_psn;
   }
-
-  static constexpr std::uint8_t kDone = 0x80;  // in Work::flags
 
   Core<W>& core_;
   Endings<W>& endings_;

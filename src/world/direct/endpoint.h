@@ -22,6 +22,7 @@ class Effects {
   void emit(const nic::OutPacket& packet) { out_.send(packet, icrc_); }
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, now_, cq); }
   void notify(const nic::Event& event) { device_.on_event(event); }
+  void tell(const nic::LossEvent& e) { device_.tell(e); }
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
@@ -54,14 +55,21 @@ class Endpoint {
     effects_.set_now(now);
     device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(now, slot); });
     while (in_.size() > 0) receive_batch(now);
+    serve_losses(now);
     // A turn is at most 8 packets; acknowledgements come on top, at most one a packet received.
     while (card_.has_work() && out_.room() >= kRoom) card_.transmit(now, 1);
   }
-  void on_time(Time now) { card_.on_time(now); }
+  void on_time(Time now) {
+    card_.on_time(now);
+    serve_losses(now);
+  }
 
  private:
   static constexpr std::uint32_t kBatch = 32, kRoom = 64;
 
+  void serve_losses(Time now) {
+    device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
+  }
   void receive_batch(Time now) {
     const std::uint32_t n = std::min(in_.size(), kBatch);
     std::uint32_t good = 0;

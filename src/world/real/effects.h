@@ -29,6 +29,7 @@ class Effects {
       owner_.on_completion_event(channel);
     }
   }
+  void tell(const nic::LossEvent& e) { device_.tell(e); }
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}

@@ -182,6 +182,7 @@ void Lane::Engine::transmit(Time now) {
 
 void Lane::Engine::on_time(Time now) {
   card_.on_time(now);
+  serve_losses(now);
   port_.on_time([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); },
                 [this] { settle(); });
   port_.flush();
@@ -211,6 +212,14 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
 void Lane::Engine::settle() {
   const std::uint32_t n = std::exchange(batched_, 0);
   if (n > 0) card_.on_packets(effects_.now(), std::span(batch_).first(n));
+  serve_losses(effects_.now());
+}
+
+// The software half of loss recovery runs right here, in whoever drives the lane.
+void Lane::Engine::serve_losses(Time now) {
+  if (!device_.losses_waiting()) [[likely]]
+    return;
+  device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
 }
 
 // The kernel steers a datagram of several segments by its first one. The others may be for another program.

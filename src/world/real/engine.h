@@ -72,6 +72,7 @@ class Lane::Engine : public PrintsStats {
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc);
   void settle();
+  void serve_losses(Time now);
   void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
 
   // -- the lane's thread (engine_thread.cc) --

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <utility>
 
@@ -33,10 +34,19 @@ class CardWorld {
   }
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
+  // Over the bus to the host's software, where it is heard after the control queue's delay.
+  void tell(const nic::LossEvent& e) { losses_.push_back({network_.now() + control_delay, e}); }
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool) { return true; }
+
+  struct TimedLoss {
+    Time due;
+    nic::LossEvent event;
+  };
+  [[nodiscard]] std::deque<TimedLoss>& losses() { return losses_; }
+  Time control_delay = 0;  // of the control queue, each way
 
   // Something the host's programs may be waiting for has happened since this was last asked.
   [[nodiscard]] bool take_news() { return std::exchange(news_, false); }
@@ -46,6 +56,7 @@ class CardWorld {
   HostIndex index_;
   host::Device& device_;
   bool news_ = false;
+  std::deque<TimedLoss> losses_;
 };
 
 }  // namespace weft::sim

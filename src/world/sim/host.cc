@@ -101,9 +101,32 @@ void Host::on_wake(Time now) {
   drive(now);
 }
 
+// Both directions of the control queue, as far as their delay has passed.
+void Host::serve_control(Time now) {
+  auto& losses = effects_.losses();
+  bool more = true;
+  while (more) {
+    more = false;
+    while (!losses.empty() && losses.front().due <= now) {
+      device_.tell(losses.front().event);
+      losses.pop_front();
+      device_.take_losses([&](const nic::ControlMessage& m) { answers_.push_back({now + effects_.control_delay, m}); });
+    }
+    while (!answers_.empty() && answers_.front().due <= now) {
+      const nic::ControlMessage m = answers_.front().message;
+      answers_.pop_front();
+      card_.on_control(now, m);
+      more = true;
+    }
+  }
+  if (!losses.empty()) world_.wake(index_, losses.front().due);
+  if (!answers_.empty()) world_.wake(index_, answers_.front().due);
+}
+
 // Lets the card do what it can now. It sends no faster than its link carries: a card does not hold packets in store.
 void Host::drive(Time now) {
   device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(now, slot); });
+  serve_control(now);
   while (card_.has_work()) {
     const Time link_free = world_.link(world_.uplink(index_)).free_at();
     if (link_free > now) {

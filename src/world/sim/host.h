@@ -53,6 +53,8 @@ class Host {
   [[nodiscard]] host::Error post(host::QueuePair& qp, const host::WorkRequest& request);
   [[nodiscard]] host::Error post(host::QueuePair& qp, const host::ReceiveRequest& request);
   [[nodiscard]] host::Error modify(host::QueuePair& qp, const host::QpAttributes& attributes, std::uint32_t mask);
+  // How long the control queue between card and software takes, each way; and which loss events are lost on it.
+  void set_control_delay(Time delay) { effects_.control_delay = delay; }
   void ring_doorbells();  // after calls to the device itself
 
   // -- to be awaited --
@@ -77,6 +79,7 @@ class Host {
   };
   static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
   void drive(Time now);
+  void serve_control(Time now);
 
   World& world_;
   wire::Address address_;
@@ -85,6 +88,11 @@ class Host {
   HostIndex index_;
   CardWorld effects_;
   nic::Card<CardWorld> card_;
+  struct TimedAnswer {
+    Time due;
+    nic::ControlMessage message;
+  };
+  std::deque<TimedAnswer> answers_;  // from the software to the card
   Signal news_;
   std::deque<std::vector<std::uint64_t>> memory_;  // in words: atomics want alignment
   std::uint64_t next_address_;

@@ -46,7 +46,7 @@ struct alignas(64) Parcel {
   [[nodiscard]] std::span<std::byte> payload() { return {buffer.data, buffer.data ? payload_bytes : 0}; }
   [[nodiscard]] wire::Packet packet() const { return {flow, headers, payload()}; }
 };
-static_assert(sizeof(Parcel) == 192);
+static_assert(sizeof(Parcel) == 256);
 
 enum class ParcelId : std::uint32_t {};
 

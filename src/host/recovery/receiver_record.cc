@@ -1,0 +1,53 @@
+#include "host/recovery/receiver_record.h"
+
+#include <algorithm>
+
+namespace weft::host {
+
+std::optional<wire::Psn> ReceiverRecord::arrived(wire::Psn psn, wire::Psn expected) {
+  if (expected.ahead_of(base_) > 0) move_base(expected);  // the card has moved on, and we missed it
+  const std::int32_t ahead = psn.ahead_of(base_);
+  if (ahead < 0 || ahead >= static_cast<std::int32_t>(PacketBitmap::kBits)) return std::nullopt;
+  if (psn.ahead_of(end_) > 0) note_gap(end_, psn);
+  if (psn.ahead_of(end_) >= 0) end_ = psn.plus(1);
+  note_filled(psn);
+  here_.set(psn);
+  if (psn != base_) return std::nullopt;
+  move_base(here_.first_missing(base_, end_));
+  return base_;
+}
+
+void ReceiverRecord::move_base(wire::Psn to) {
+  const std::uint32_t steps = std::min(to.since(base_), PacketBitmap::kBits);
+  for (std::uint32_t i = 0; i < steps; ++i) here_.clear(base_.plus(i));
+  base_ = to;
+  if (end_.ahead_of(base_) < 0) end_ = base_;
+  std::erase_if(holes_, [this](const Hole& h) { return h.psn.ahead_of(base_) < 0; });
+}
+
+void ReceiverRecord::note_gap(wire::Psn from, wire::Psn end) {
+  const auto count = static_cast<std::uint16_t>(end.since(from));
+  ++tellings_;
+  for (std::uint32_t i = 0; i < count; ++i) holes_.push_back({from.plus(i), tellings_});
+  news_.push_back({from, count});
+}
+
+// What was asked for later has come, and what was asked for before has not: it was lost again.
+void ReceiverRecord::note_filled(wire::Psn psn) {
+  const auto hole = std::find_if(holes_.begin(), holes_.end(), [psn](const Hole& h) { return h.psn == psn; });
+  if (hole == holes_.end()) return;
+  const std::uint32_t told = hole->told;
+  holes_.erase(hole);
+  ++tellings_;
+  for (Hole& h : holes_) {
+    if (h.told >= told) continue;
+    h.told = tellings_;
+    if (!news_.empty() && news_.back().psn.plus(news_.back().count) == h.psn) {
+      ++news_.back().count;
+    } else {
+      news_.push_back({h.psn, 1});
+    }
+  }
+}
+
+}  // namespace weft::host

@@ -1,0 +1,162 @@
+#include "host/retransmission.h"
+
+#include "nic/srnic/streams.h"
+
+namespace weft::host {
+
+using nic::ControlMessage;
+using nic::LossEvent;
+using nic::Stream;
+
+Retransmission::Retransmission(nic::CardState& card) : card_(card) {
+  const auto rings = static_cast<std::uint32_t>(card.retries.size());
+  free_rings_.reserve(rings);
+  for (std::uint32_t i = rings; i > 0; --i) free_rings_.push_back(static_cast<std::uint16_t>(i - 1));
+}
+
+void Retransmission::handle(const LossEvent& e) {
+  const nic::Context& c = card_.contexts[e.slot];
+  if (c.qpn != e.qpn || e.kind == LossEvent::Kind::gone || c.dialect != nic::Dialect::srnic) return forget(e.slot);
+  switch (e.kind) {
+    case LossEvent::Kind::arrived: return on_arrived(e);
+    case LossEvent::Kind::exited: records_.erase(key_of(e.slot, e.stream)); return;
+    default: return on_outbound(e);
+  }
+}
+
+// ---- what comes in ---------------------------------------------------------------------------------------
+
+void Retransmission::on_arrived(const LossEvent& e) {
+  const auto [at, _] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<ReceiverRecord>, e.base);
+  auto& record = std::get<ReceiverRecord>(at->second);
+  if (const auto expected = record.arrived(e.psn, e.base)) {
+    ControlMessage m = message(e, ControlMessage::Kind::advance);
+    m.psn = *expected;
+    answers_.push_back(m);
+  }
+  record.each_new_gap([&](const ReceiverRecord::Gap& gap) {
+    if (card_.config.requester_bitmaps) return;
+    ControlMessage m = message(e, ControlMessage::Kind::missing);
+    m.psn = gap.psn;
+    m.count = gap.count;
+    answers_.push_back(m);
+  });
+}
+
+// ---- what goes out ---------------------------------------------------------------------------------------
+
+void Retransmission::on_outbound(const LossEvent& e) {
+  const auto [at, fresh] =
+      records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base, card_.config.window_packets);
+  auto& record = std::get<SenderRecord>(at->second);
+  record.acked(e.base);
+  switch (e.kind) {
+    case LossEvent::Kind::sacked: record.sacked(e.psn, e.run); break;
+    case LossEvent::Kind::missing:
+      if (retry(e, e.psn, e.run)) record.note_resent(e.psn, e.run, e.next);
+      break;
+    case LossEvent::Kind::refused: record.assume_lost(e.next); break;
+    case LossEvent::Kind::silence:
+      if (e.base == e.next) break;
+      if (e.run > 1) record.doubt_everything();
+      record.forget_resending();
+      if (!card_.config.requester_bitmaps) {
+        record.assume_lost(e.next);
+      } else if (retry(e, e.base, 1)) {
+        record.note_resent(e.base, 1, e.next);
+      }
+      break;
+    default: break;
+  }
+  if (card_.config.requester_bitmaps || e.kind == LossEvent::Kind::refused || e.kind == LossEvent::Kind::silence) {
+    record.each_lost(e.next, [&](wire::Psn psn, std::uint16_t count) { return retry(e, psn, count); });
+  }
+  if (record.over()) leave(e);
+}
+
+void Retransmission::leave(const LossEvent& e) {
+  records_.erase(key_of(e.slot, e.stream));
+  const Stream other = e.stream == Stream::requests_out ? Stream::responses_out : Stream::requests_out;
+  if (!records_.contains(key_of(e.slot, other))) give_back_ring(e.slot);
+  answers_.push_back(message(e, ControlMessage::Kind::leave));
+}
+
+bool Retransmission::retry(const LossEvent& e, wire::Psn psn, std::uint16_t count) {
+  const auto ring = ring_of(e);
+  if (!ring || card_.retries[*ring].full()) return false;
+  nic::RetryEntry entry{.psn = psn, .count = count, .stream = e.stream};
+  if (e.stream == Stream::requests_out) entry.at = locate(e, psn);
+  const bool idle = card_.retries[*ring].empty();
+  card_.retries[*ring].post(entry);
+  if (!idle && !answers_.empty() && answers_.back().kind == ControlMessage::Kind::retry) return true;
+  ControlMessage m = message(e, ControlMessage::Kind::retry);
+  m.ring = *ring;
+  answers_.push_back(m);
+  return true;
+}
+
+// From the place that the peer has echoed, back to the packet that is missing: message by message, as far as the work
+// entries say how long each is.
+wire::Sequence Retransmission::locate(const LossEvent& e, wire::Psn psn) const {
+  const nic::Context& c = card_.contexts[e.slot];
+  const bool anchored = e.kind == LossEvent::Kind::sacked && psn.ahead_of(e.psn) <= 0;
+  if (!anchored) {
+    const nic::Place at = nic::locate_request(c, psn);
+    return wire::Sequence(at.entry, 0, at.offset);
+  }
+  std::uint32_t back = e.psn.since(psn), offset = e.anchor.offset();
+  std::uint32_t entry = wire::Sequence::unfold(e.anchor.msn(), c.sq_done);
+  while (back > offset) {
+    if (entry == c.sq_done || entry - c.sq_done > c.sq_next - c.sq_done) {  // the echo does not fit what was sent
+      const nic::Place at = nic::locate_request(c, psn);
+      return wire::Sequence(at.entry, 0, at.offset);
+    }
+    back -= offset + 1;
+    --entry;
+    std::uint32_t packets = nic::request_packets(nic::work_at(c, entry), c.mtu_shift);
+    while (packets == 0 && entry != c.sq_done) packets = nic::request_packets(nic::work_at(c, --entry), c.mtu_shift);
+    offset = packets - 1;
+  }
+  return wire::Sequence(entry, 0, offset - back);
+}
+
+ControlMessage Retransmission::message(const LossEvent& e, ControlMessage::Kind kind) const {
+  return {.slot = e.slot, .qpn = e.qpn, .stream = e.stream, .kind = kind};
+}
+
+// ---- retry queues ----------------------------------------------------------------------------------------
+
+std::optional<std::uint16_t> Retransmission::ring_of(const LossEvent& e) {
+  if (const auto have = rings_.find(e.slot); have != rings_.end()) return have->second;
+  if (free_rings_.empty()) return std::nullopt;
+  const std::uint16_t ring = free_rings_.back();
+  free_rings_.pop_back();
+  rings_.emplace(e.slot, ring);
+  card_.retries.make(ring).owner = e.qpn;
+  return ring;
+}
+
+void Retransmission::give_back_ring(std::uint32_t slot) {
+  const auto have = rings_.find(slot);
+  if (have == rings_.end()) return;
+  card_.retries.erase(have->second);
+  free_rings_.push_back(have->second);
+  rings_.erase(have);
+}
+
+void Retransmission::forget(std::uint32_t slot) {
+  records_.erase(records_.lower_bound(key_of(slot, Stream::requests_out)),
+                 records_.upper_bound(key_of(slot, Stream::responses_in)));
+  give_back_ring(slot);
+}
+
+std::size_t Retransmission::bytes() const {
+  std::size_t sum = rings_.size() * sizeof(nic::RetryRing);
+  for (const auto& [_, record] : records_) {
+    sum += sizeof record;
+    if (const auto* sender = std::get_if<SenderRecord>(&record)) sum += sender->bytes() - sizeof *sender;
+  }
+  return sum;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,290 @@
+// The card's part of selective repeat: what it does about receipts, silence and a receiver that is not ready. It keeps a
+// flag and no list: which packets are missing is the business of the host's software (host/retransmission.h), which
+// answers through the retry queue.
+#pragma once
+
+#include <algorithm>
+
+#include "base/canary.h"
+#include "nic/srnic/requests_out.h"
+#include "nic/srnic/responses_out.h"
+
+namespace weft::nic {
+
+template <World W>
+class SelectiveRepeat {
+ public:
+  SelectiveRepeat(Core<W>& core, Endings<W>& endings, RequestsOut<W>& requests, ResponsesOut<W>& responses)
+      : core_(core), endings_(endings), requests_(requests), responses_(responses) {}
+
+  // -- receipts --
+
+  void on_receipt(Context& c, const wire::Packet& p, Stream stream) {
+    core_.count(Counter::acks_rcvd);
+    const wire::Receipt& r = p.headers.receipt;
+    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const std::int32_t ahead = r.expected.ahead_of(flow.unacked);
+    if (r.expected.ahead_of(flow.next) > 0) return core_.refuse(Refusal::ack_ghost);
+    const auto progress = static_cast<std::uint32_t>(std::max(ahead, 0));
+    control_congestion(c, progress, r.marked);
+    if (progress > 0) {
+      stream == Stream::requests_out ? requests_.acknowledged(c, r.expected) : responses_.acknowledged(c, r.expected);
+      if (c.state == QpState::error) return;
+      progressed(c);
+    }
+    if (r.syndrome == wire::Receipt::kMissing) return on_missing(c, p, stream);
+    const wire::Syndrome s = wire::Syndrome::decode(r.syndrome);
+    switch (s.kind) {
+      case wire::Syndrome::Kind::ack:
+        if (progress == 0 && ahead < 0) core_.refuse(Refusal::ack_duplicate);
+        if (lost(c, stream)) tell(c, stream, {.kind = LossEvent::Kind::acked});
+        return;
+      case wire::Syndrome::Kind::nak: return on_nak(c, p, stream, s.nak_code());
+      case wire::Syndrome::Kind::rnr:
+        if (stream == Stream::requests_out && ahead >= 0) on_receiver_not_ready(c, s.value);
+        return;
+      default: return core_.refuse(Refusal::bad_syndrome);
+    }
+  }
+
+  // -- time --
+
+  // Something is under way: silence must not last.
+  void watch(Context& c) {
+    if (c.deadline == kNever && under_way(c)) core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
+  }
+  // Something new has been heard.
+  void progressed(Context& c) {
+    c.retries_left = c.retry_count;
+    c.rnr_retries_left = c.rnr_retry;
+    c.silences = 0;
+    if (c.rnr_wait) return;
+    if (under_way(c)) {
+      core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
+    } else {
+      core_.state.timers.disarm(core_.slot(c));
+    }
+  }
+  void on_deadline(Context& c) {
+    if (c.rnr_wait) {
+      c.rnr_wait = false;
+      lost(c, Stream::requests_out, true);
+      tell(c, Stream::requests_out, {.kind = LossEvent::Kind::refused});
+      core_.schedule(c);
+      return watch(c);
+    }
+    if (!under_way(c)) return;
+    if (!may_wait_longer(c)) return;
+    with_congestion(core_.state.config.congestion, [&](auto cc) { cc.on_silence(c.srnic.congestion); });
+    if (c.silences < 0xFF) ++c.silences;
+    for (const Stream stream : {Stream::requests_out, Stream::responses_out}) {
+      const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+      if (flow.under_way() == 0) continue;
+      lost(c, stream, true);
+      tell(c, stream, {.kind = LossEvent::Kind::silence, .run = c.silences});
+    }
+    // All requests have arrived, but an answer is missing: the peer is reminded.
+    if (requests_under_way(c) == 0 && c.reads_under_way > 0) {
+      TurnBudget unused;
+      if (!requests_.send_again(c, {c.sq_done, 0}, c.done_psn, unused) || c.state == QpState::error) return;
+    }
+    watch(c);
+  }
+
+  // The peer has asked again for what was asked before: an answer is missing over there. If none is under way here, the
+  // receipts for it were wrong; all that can be done is to wait for the peer's patience to end.
+  void on_reminder(Context& c) {
+    if (responses_under_way(c) == 0) return;
+    lost(c, Stream::responses_out, true);
+    tell(c, Stream::responses_out, {.kind = LossEvent::Kind::silence, .run = 1});
+  }
+
+  // -- the retry queue --
+
+  [[nodiscard]] bool has_retries(const Context& c) const {
+    if (c.retry_ring == RetryRing::kNoRing || c.rnr_wait) [[likely]]
+      return false;
+    const RetryRing& ring = core_.state.retries[c.retry_ring];
+    return ring.owner == c.qpn && !ring.empty();
+  }
+  void turn(Context& c, TurnBudget& budget) {
+    while (has_retries(c) && !budget.spent() && c.state != QpState::error) {
+      RetryRing& ring = core_.state.retries[c.retry_ring];
+      RetryEntry& e = ring.oldest();
+      while (e.count > 0 && budget.bytes > 0) {
+        if (!send_one_again(c, e, budget)) {
+          e.count = 0;
+          break;
+        }
+      }
+      if (c.state == QpState::error) return;
+      if (e.count == 0) ++ring.done;
+      if (budget.works > 0) --budget.works;
+    }
+  }
+
+  // -- the software's answers --
+
+  void on_retry(Context& c, std::uint16_t ring) {
+    c.retry_ring = ring;
+    core_.schedule(c);
+  }
+  void on_leave(Context& c, Stream stream) {
+    if (lost(c, stream)) core_.count(Counter::recoveries_left);
+    lost(c, stream, false);
+    if (!c.requests_lost && !c.responses_lost) c.retry_ring = RetryRing::kNoRing;
+  }
+
+ private:
+  static constexpr std::uint8_t kForever = 7;  // of the RNR retry count only
+
+  [[nodiscard]] static bool under_way(const Context& c) { return packets_under_way(c) > 0 || c.reads_under_way > 0; }
+  [[nodiscard]] static bool lost(const Context& c, Stream s) {
+    return s == Stream::requests_out ? c.requests_lost : c.responses_lost;
+  }
+  void lost(Context& c, Stream s, bool value) {
+    if (value && !lost(c, s)) core_.count(Counter::recoveries_entered);
+    (s == Stream::requests_out ? c.requests_lost = value : c.responses_lost = value);
+  }
+
+  void control_congestion(Context& c, std::uint32_t acked, std::uint32_t marked) {
+    with_congestion(core_.state.config.congestion, [&](auto cc) {
+      cc.on_ack(c.srnic.congestion, core_.state.config.window_packets, acked, marked, packets_under_way(c));
+    });
+  }
+
+  void tell(Context& c, Stream stream, LossEvent e) {
+    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    e.stream = stream;
+    e.base = flow.unacked;
+    e.next = flow.next;
+    if (stream == Stream::requests_out && e.kind != LossEvent::Kind::sacked) {
+      const Place at = locate_request(c, e.kind == LossEvent::Kind::missing ? e.psn : flow.unacked);
+      e.anchor = wire::Sequence(at.entry, 0, at.offset);
+    }
+    core_.tell(e, c);
+  }
+
+  void on_nak(Context& c, const wire::Packet& p, Stream stream, wire::NakCode code) {
+    if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);
+    if (code == wire::NakCode::psn_sequence) return on_sack(c, p, stream);
+    if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
+    // The refused work is the one that the echo names; all before it is done, or this is not the peer's last word.
+    const std::uint32_t entry = wire::Sequence::unfold(p.headers.sequence.msn(), c.sq_done);
+    if (entry - c.sq_done > c.sq_next - c.sq_done || entry == c.sq_posted) return core_.refuse(Refusal::ack_ghost);
+    if (entry != c.sq_done) return core_.refuse(Refusal::ack_duplicate);
+    switch (code) {
+      case wire::NakCode::invalid_request:
+        return endings_.fail_work(c, Status::remote_invalid_request, Refusal::peer_invalid_request);
+      case wire::NakCode::remote_access:
+        return endings_.fail_work(c, Status::remote_access, Refusal::peer_access_error);
+      default: return endings_.fail_work(c, Status::remote_operation, Refusal::peer_operation_error);
+    }
+  }
+
+  void on_sack(Context& c, const wire::Packet& p, Stream stream) {
+    const wire::Receipt& r = p.headers.receipt;
+    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const wire::Psn psn = p.headers.bth.psn;
+    if (psn.ahead_of(flow.next) >= 0 || r.run > kMaxWindow || r.run == 0) return core_.refuse(Refusal::ack_ghost);
+    if (psn.ahead_of(flow.unacked) <= 0) return;  // of packets acknowledged since
+    if (psn.minus(r.run - 1U).ahead_of(r.expected) < 0) return core_.refuse(Refusal::ack_ghost);
+    core_.count(Counter::rcvd_seq_err);
+    core_.count(Counter::packet_seq_err);
+    lost(c, stream, true);
+    tell(c, stream, {.kind = LossEvent::Kind::sacked, .run = r.run, .psn = psn, .anchor = p.headers.sequence});
+  }
+
+  void on_missing(Context& c, const wire::Packet& p, Stream stream) {
+    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const wire::Psn psn = p.headers.bth.psn;
+    const std::uint16_t count = p.headers.receipt.run;
+    if (count == 0 || count > kMaxWindow || psn.plus(count).ahead_of(flow.next) > 0) {
+      return core_.refuse(Refusal::ack_ghost);
+    }
+    if (psn.ahead_of(flow.unacked) < 0) return core_.refuse(Refusal::ack_duplicate);
+    core_.count(Counter::rcvd_seq_err);
+    lost(c, stream, true);
+    tell(c, stream, {.kind = LossEvent::Kind::missing, .run = count, .psn = psn});
+  }
+
+  void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
+    if (c.rnr_wait) return;
+    core_.count(Counter::rcvd_rnr_err);
+    if (c.rnr_retry != kForever) {
+      if (c.rnr_retries_left == 0) {
+        core_.count(Counter::retry_rnr_exceeded_err);
+        return endings_.fail_work(c, Status::rnr_retry_exceeded, Refusal::rnr_retry_exceeded);
+      }
+      --c.rnr_retries_left;
+    }
+    c.rnr_wait = true;
+    core_.state.timers.arm(core_.slot(c), core_.now + wire::rnr_delay(timer_code));
+  }
+
+  // The local ACK timeout is what the program is ready to wait before a retry counts. The card looks after the oldest
+  // packet much sooner, ever more seldom.
+  [[nodiscard]] Time full_patience(const Context& c) const {
+    return c.ack_timeout == 0 ? kLongest : wire::ack_timeout(c.ack_timeout);
+  }
+  [[nodiscard]] Time patience(const Context& c) const {
+    const Time probe = core_.state.config.probe_delay << std::min<std::uint8_t>(c.silences, 20);
+    return std::min(probe, full_patience(c));
+  }
+  // False: this was the last time.
+  bool may_wait_longer(Context& c) {
+    if (patience(c) < full_patience(c)) return true;
+    core_.count(Counter::local_ack_timeout_err);
+    if (c.ack_timeout == 0) return true;
+    if (c.retries_left > 0) {
+      --c.retries_left;
+      return true;
+    }
+    if (requests_under_way(c) == 0 && c.reads_under_way == 0) {
+      responses_.give_up(c);
+      return false;
+    }
+    if (canary(Canary::retries_without_end)) return true;
+    core_.count(Counter::retry_exceeded_err);
+    endings_.fail_work(c, Status::retry_exceeded, Refusal::retry_exceeded);
+    return false;
+  }
+
+  bool send_one_again(Context& c, RetryEntry& e, TurnBudget& budget) {
+    if (e.stream == Stream::responses_out) {
+      const bool sent = responses_.send_again(c, e.psn, budget);
+      e.psn = e.psn.plus(1);
+      --e.count;
+      return sent;
+    }
+    if (const std::int32_t behind = -e.psn.ahead_of(c.unacked_psn); behind > 0) {  // it has arrived meanwhile
+      if (behind >= e.count) return false;
+      e.count = static_cast<std::uint16_t>(e.count - behind);
+      e.psn = c.unacked_psn;
+      const Place at = locate_request(c, e.psn);
+      e.at = wire::Sequence(at.entry, 0, at.offset);
+    }
+    if (e.psn.ahead_of(c.next_psn) >= 0) return false;
+    Place at{wire::Sequence::unfold(e.at.msn(), c.sq_done), e.at.offset()};
+    if (at.entry - c.sq_done > c.sq_next - c.sq_done) return false;
+    while (at.entry != c.sq_next && at.offset >= request_packets(work_at(c, at.entry), c.mtu_shift)) {
+      at.offset -= request_packets(work_at(c, at.entry), c.mtu_shift);
+      ++at.entry;
+    }
+    if (at.entry == c.sq_next && (at.entry == c.sq_posted || (at.offset << c.mtu_shift) >= c.next_offset)) return false;
+    const bool sent = requests_.send_again(c, at, e.psn, budget);
+    e.psn = e.psn.plus(1);
+    e.at = wire::Sequence(at.entry, 0, at.offset + 1);
+    --e.count;
+    return sent;
+  }
+
+  static constexpr Time kLongest = seconds(1);
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+  RequestsOut<W>& requests_;
+  ResponsesOut<W>& responses_;
+};
+
+}  // namespace weft::nic

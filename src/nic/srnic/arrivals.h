@@ -1,0 +1,110 @@
+// The order of what comes in, for requests and responses alike. In order: done at once. Ahead of its turn: placed at
+// once, its end remembered, the host's software told, the peer told. What the software answers moves the expected PSN;
+// the card leaves recovery when that falls into the run of the most advanced packets or just behind it, because all of
+// that run has arrived even if the software has not heard of it yet (fast exit).
+#pragma once
+
+#include "nic/srnic/receipts.h"
+#include "nic/srnic/streams.h"
+
+namespace weft::nic {
+
+template <World W>
+class Arrivals {
+ public:
+  Arrivals(Core<W>& core, Receipts<W>& receipts) : core_(core), receipts_(receipts) {}
+
+  // `side` is the half that the packet is for:
+  //   bool in_order(c, p)                       carries it out; true: the expected PSN moves on
+  //   bool early(c, p)                          places it, and remembers how it ends; false: it is as if lost
+  //   bool deliver(c, note)                     its turn has come; false: it was refused, and nothing follows
+  template <class Side>
+  void on_packet(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
+    note_mark(c, p);
+    const wire::Psn psn = p.headers.bth.psn;
+    switch (arrival_of(f, psn)) {
+      case Arrival::in_order:
+        if (!side.in_order(c, p)) return;
+        f.expected = psn.plus(1);
+        f.in.newest = p.headers.sequence;
+        if (p.headers.bth.ack_request || owes_bad_news(c, f)) receipts_.owe(c, f.stream);
+        return;
+      case Arrival::early: return on_early(side, c, f, p);
+      case Arrival::duplicate:
+        core_.refuse(Refusal::psn_duplicate);
+        core_.count(Counter::duplicate_request);
+        if (!receipts_.owes(c, f.stream)) receipts_.owe(c, f.stream);
+        return;
+      case Arrival::too_far: return core_.refuse(Refusal::too_far_ahead);
+    }
+  }
+
+  // The software: everything before `to` has arrived.
+  template <class Side>
+  void advance(Side& side, Context& c, const Inflow& f, wire::Psn to) {
+    if (!f.recovering() || to.ahead_of(f.expected) <= 0 || to.ahead_of(f.in.run_end) > 0) return;
+    const bool exits = to.ahead_of(f.run_start()) >= 0;  // [psn_left, psn_right + 1]
+    const wire::Psn target = exits ? f.in.run_end : to;
+    if (exits && to != target) core_.count(Counter::fast_exits);
+    if (!deliver_before(side, c, f, target)) return;
+    f.expected = target;
+    if (exits) {
+      f.in.run = 0;
+      core_.count(Counter::recoveries_left);
+      core_.tell({.stream = f.stream, .kind = LossEvent::Kind::exited, .base = f.expected}, c);
+    }
+    receipts_.owe(c, f.stream);
+  }
+
+ private:
+  // A NAK that has not left is a lie once the packet that it was about has arrived.
+  static bool owes_bad_news(const Context& c, const Inflow& f) {
+    return f.stream == Stream::requests_in && c.owes_ack && c.owed_syndrome >= 0x20;
+  }
+
+  void note_mark(Context& c, const wire::Packet& p) {
+    constexpr std::uint8_t kCongested = 3;
+    if ((p.flow.traffic_class & 3) != kCongested) [[likely]]
+      return;
+    core_.count(Counter::ecn_marked_pkts);
+    if (c.marked != 0xFFFF) ++c.marked;
+  }
+
+  template <class Side>
+  void on_early(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
+    const wire::Psn psn = p.headers.bth.psn;
+    if (psn != f.expected) core_.count(Counter::out_of_sequence);
+    if (!side.early(c, p)) return;
+    core_.count(Counter::placed_early);
+    if (!f.recovering()) core_.count(Counter::recoveries_entered);
+    const SrnicInbound before = f.in;
+    const Growth growth = grow_run(f, psn);
+    if (growth == Growth::begins && before.run != 0 && receipts_.owes(c, f.stream)) {
+      receipts_.tell_arrived(c, f, before.run_end.minus(1), before.run, before.newest);
+    }
+    if (growth == Growth::begins || growth == Growth::extends) {
+      f.in.newest = p.headers.sequence;
+      if (!owes_bad_news(c, f)) receipts_.owe(c, f.stream);
+    } else if (psn != f.expected) {  // the newest packet's receipt would not speak of this one
+      receipts_.tell_arrived(c, f, psn, 1, p.headers.sequence);
+    }
+    core_.tell({.stream = f.stream, .kind = LossEvent::Kind::arrived, .psn = psn, .base = f.expected}, c);
+  }
+
+  template <class Side>
+  bool deliver_before(Side& side, Context& c, const Inflow& f, wire::Psn end) {
+    EarlyNotes& notes = core_.state.early;
+    while (const EarlyNote* note = notes.take_before(f.in.early, end)) {
+      const EarlyNote copy = *note;
+      f.expected = copy.psn;
+      if (!side.deliver(c, copy)) return false;
+      if (c.state == QpState::error) return false;
+    }
+    return true;
+  }
+
+  Core<W>& core_;
+  Receipts<W>& receipts_;
+};
+
+}  // namespace weft::nic

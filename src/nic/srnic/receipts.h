@@ -1,0 +1,105 @@
+// What a card that speaks srnic owes its peer: one receipt for requests and one for responses, each for the newest
+// packet, with its place in its message echoed. Later ones replace earlier ones that have not left, except where that
+// would lose which packets have arrived.
+#pragma once
+
+#include <algorithm>
+
+#include "nic/breaking.h"
+#include "nic/srnic/streams.h"
+#include "wire/syndrome.h"
+
+namespace weft::nic {
+
+template <World W>
+class Receipts {
+ public:
+  Receipts(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
+
+  void owe(Context& c, Stream stream, wire::Syndrome syndrome = wire::Syndrome::ack()) {
+    if (stream == Stream::requests_in) {
+      c.owed_syndrome = syndrome.encode();
+      c.owes_ack = true;
+    } else {
+      c.owes_response_ack = true;
+    }
+    core_.queue_acknowledgement(c);
+  }
+  [[nodiscard]] static bool owes(const Context& c, Stream stream) {
+    return stream == Stream::requests_in ? c.owes_ack : c.owes_response_ack;
+  }
+
+  // The request `at` cannot be carried out. What was answered before must arrive first; then the peer is told, and then
+  // the queue pair breaks.
+  void owe_refusal(Context& c, wire::NakCode code, Status status, Refusal reason, wire::Sequence at) {
+    core_.refuse(reason);
+    if (c.broken_by == Refusal::none) c.broken_by = reason;
+    c.responder_stopped = true;
+    c.break_status = status;
+    c.srnic.in.newest = at;
+    c.srnic.in.run = 0;
+    owe(c, Stream::requests_in, wire::Syndrome::nak(code));
+  }
+
+  // Sends what is owed.
+  void acknowledge(Context& c) {
+    if (c.state == QpState::error) return;
+    if (c.owes_response_ack) {
+      c.owes_response_ack = false;
+      send(c, responses_in(c), wire::Syndrome::ack().encode());
+    }
+    if (!c.owes_ack || (c.responder_stopped && c.saved_pending > 0)) return;
+    c.owes_ack = false;
+    send(c, requests_in(c), c.owed_syndrome);
+    if (c.responder_stopped) stop(c);
+  }
+
+  // At once: these `run` packets that end with `psn` are here. For what the next receipt would not say any more.
+  void tell_arrived(Context& c, const Inflow& f, wire::Psn psn, std::uint16_t run, wire::Sequence at) {
+    if (!core_.state.config.requester_bitmaps) return;
+    emit(c, f, psn, at, {.syndrome = kSelective, .expected = f.expected, .run = run});
+  }
+  void tell_missing(Context& c, const Inflow& f, wire::Psn psn, std::uint16_t count) {
+    emit(c, f, psn, f.in.newest, {.syndrome = wire::Receipt::kMissing, .expected = f.expected, .run = count});
+  }
+
+ private:
+  static constexpr std::uint8_t kSelective = wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
+
+  void send(Context& c, const Inflow& f, std::uint8_t syndrome) {
+    const bool says_ack = syndrome < 0x20;
+    wire::Receipt receipt{.syndrome = syndrome, .expected = f.expected};
+    wire::Psn psn = says_ack ? f.expected.minus(1) : f.expected;
+    if (says_ack && f.recovering() && core_.state.config.requester_bitmaps) {
+      receipt.syndrome = kSelective;
+      receipt.run = f.in.run;
+      psn = f.in.run_end.minus(1);
+    }
+    emit(c, f, psn, f.in.newest, receipt);
+  }
+
+  void emit(Context& c, const Inflow& f, wire::Psn psn, wire::Sequence at, const wire::Receipt& receipt) {
+    const bool requests = f.stream == Stream::requests_in;
+    wire::Headers& h =
+        core_.start_packet(c, requests ? wire::Opcode::srnic_ack : wire::Opcode::srnic_response_ack, psn);
+    h.sequence = at;
+    h.receipt = receipt;
+    h.receipt.marked = std::exchange(c.marked, std::uint16_t{0});
+    core_.send_packet();
+    core_.count(Counter::acks_sent);
+  }
+
+  void stop(Context& c) {
+    const bool access = c.break_status == Status::remote_access;
+    if (c.receive_entry != kNone) {
+      endings_.finish_receive(c, {.status = c.break_status, .reason = c.broken_by});
+    }
+    core_.world.notify({access ? EventKind::qp_access_error : EventKind::qp_request_error, c.qpn.raw()});
+    endings_.break_off(c);
+  }
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,261 @@
+// The responder's half: SENDs find their receive entry by SEND sequence number, WRITEs say where they go, and both are
+// placed on arrival, in any order. READs and atomics wait for their turn, and so do completions. What cannot be carried
+// out is answered only when it is its turn; ahead of it, it is as if it had been lost.
+#pragma once
+
+#include <atomic>
+
+#include "nic/breaking.h"
+#include "nic/srnic/receipts.h"
+#include "nic/srnic/responses_out.h"
+#include "nic/srnic/streams.h"
+
+namespace weft::nic {
+
+template <World W>
+class RequestsIn {
+ public:
+  RequestsIn(Core<W>& core, Endings<W>& endings, Receipts<W>& receipts, ResponsesOut<W>& responses)
+      : core_(core), endings_(endings), receipts_(receipts), responses_(responses) {}
+
+  bool in_order(Context& c, const wire::Packet& p) {
+    Ending end;
+    if (const Verdict v = place(c, p, end); v.why != Refusal::none) return refuse(c, v, p.headers.sequence);
+    return end.nothing() || finish(c, end, p.headers.sequence);
+  }
+
+  bool early(Context& c, const wire::Packet& p) {
+    Ending end;
+    if (const Verdict v = place(c, p, end); v.why != Refusal::none) {
+      // The oldest of all cannot get better by being sent again: it is its turn, whatever is behind it.
+      if (p.headers.bth.psn == c.expected_psn) return refuse(c, v, p.headers.sequence);
+      core_.refuse(v.why);
+      return false;
+    }
+    if (end.nothing()) return true;
+    EarlyNote* note = core_.state.early.add(c.srnic.in.early, p.headers.bth.psn,
+                                            end.asks ? EarlyNote::Kind::request : EarlyNote::Kind::receive_end);
+    if (note == nullptr) {
+      core_.refuse(Refusal::early_full);
+      return false;
+    }
+    remember(*note, end, p);
+    return true;
+  }
+
+  bool deliver(Context& c, const EarlyNote& note) {
+    Ending end;
+    end.headers.bth.opcode = note.opcode;
+    end.headers.bth.solicited = note.solicited;
+    end.headers.sequence = note.sequence;
+    end.bytes = note.bytes;
+    if (note.kind == EarlyNote::Kind::request) {
+      end.asks = true;
+      wire::info(note.opcode).reth ? void(end.headers.reth = note.reth) : void(end.headers.atomic = note.atomic);
+    } else {
+      end.receives = true;
+      end.headers.immediate.value = note.immediate;
+      end.headers.invalidate.key = wire::Key(note.immediate);
+    }
+    return finish(c, end, note.sequence);
+  }
+
+ private:
+  struct Verdict {
+    Refusal why = Refusal::none;
+    wire::NakCode nak{};
+    Status status{};
+  };
+  static Verdict invalid(Refusal r) { return {r, wire::NakCode::invalid_request, Status::remote_invalid_request}; }
+  static Verdict denied(Refusal r) { return {r, wire::NakCode::remote_access, Status::remote_access}; }
+
+  // What a packet does when its turn has come, beyond being in its place.
+  struct Ending {
+    bool receives = false, asks = false;  // finishes a receive; is a READ or atomic
+    std::uint32_t bytes = 0;              // of the message
+    wire::Headers headers{};
+    [[nodiscard]] bool nothing() const { return !receives && !asks; }
+  };
+
+  bool refuse(Context& c, const Verdict& v, wire::Sequence at) {
+    if (v.why != Refusal::no_receive) {
+      receipts_.owe_refusal(c, v.nak, v.status, v.why, at);
+      return false;
+    }
+    core_.refuse(v.why);
+    core_.count(Counter::out_of_buffer);
+    core_.count(Counter::send_rnr_err);
+    if (!requests_in(c).recovering()) c.srnic.in.newest = at;
+    receipts_.owe(c, Stream::requests_in, wire::Syndrome::rnr(c.min_rnr_timer));
+    return false;
+  }
+
+  Verdict place(Context& c, const wire::Packet& p, Ending& end) {
+    const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
+    if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
+    switch (info.verb) {
+      case wire::Verb::send: return place_send(c, p, info, end);
+      case wire::Verb::write: return place_write(c, p, info, end);
+      default:
+        end.asks = true;
+        end.headers = p.headers;
+        return {};
+    }
+  }
+
+  // Every packet says where it stands; that must agree with what it is.
+  static Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    const std::uint32_t offset = p.headers.sequence.offset();
+    if (info.starts() != (offset == 0)) return info.starts() ? Refusal::not_continued : Refusal::not_first;
+    if (!info.payload) return Refusal::none;
+    const std::size_t bytes = p.payload.size();
+    if (bytes > path_mtu(c) || (!info.ends() && bytes != path_mtu(c))) return Refusal::bad_length;
+    if (info.step == wire::Step::last && bytes == 0) return Refusal::bad_length;
+    return (std::uint64_t{offset} << c.mtu_shift) + bytes > kMaxMessage ? Refusal::too_long : Refusal::none;
+  }
+
+  Verdict place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
+    const std::uint64_t offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
+    const std::uint32_t entry = receive_for(c, p);
+    if (entry == kNone) return invalid(Refusal::no_receive);
+    const Receive& r = endings_.receive_at(c, entry);
+    if (offset + p.payload.size() > r.length) {
+      return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
+    }
+    if (const Refusal why = scatter(core_, c, sges_of(r), offset, p.payload); why != Refusal::none) {
+      return {why, wire::NakCode::remote_operation, Status::local_protection};
+    }
+    if (!info.ends()) return {};
+    end.receives = true;
+    end.bytes = static_cast<std::uint32_t>(offset + p.payload.size());
+    end.headers = p.headers;
+    return {};
+  }
+
+  Verdict place_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
+    if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
+    if (!p.payload.empty()) {
+      std::byte* at = nullptr;
+      const wire::Reth& target = p.headers.reth;
+      const Refusal why =
+          core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
+      if (why != Refusal::none) return denied(why);
+      if (info.immediate && receive_for(c, p) == kNone) return invalid(Refusal::no_receive);
+      core_.world.place(at, p.payload);
+    } else if (info.immediate && receive_for(c, p) == kNone) {
+      return invalid(Refusal::no_receive);
+    }
+    if (!info.immediate) return {};
+    end.receives = true;
+    end.bytes = static_cast<std::uint32_t>((std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift) + p.payload.size());
+    end.headers = p.headers;
+    return {};
+  }
+
+  // The receive entry for a message, whether or not those before it have ended; kNone when there is none yet. A packet
+  // in its turn must be of the message whose turn it is.
+  [[nodiscard]] std::uint32_t receive_for(Context& c, const wire::Packet& p) {
+    const std::uint32_t count = wire::Sequence::unfold(p.headers.sequence.ssn(), c.rq_done);
+    if (count == c.rq_done) return take_current(c) ? c.receive_entry : kNone;
+    if (c.shared_rq == kNone) {
+      if (count - c.rq_done >= c.rq_posted - c.rq_done) return kNone;
+      const Receive& r = endings_.receive_at(c, count);
+      core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
+      return count;
+    }
+    if (const EarlyNote* taken = core_.state.early.find_taken(c.srnic.in.early, count)) return taken->entry;
+    if (count - c.rq_done >= kMaxWindow || core_.state.srqs[c.shared_rq].available() == 0) return kNone;
+    EarlyNote* note = core_.state.early.add(c.srnic.in.early, p.headers.bth.psn, EarlyNote::Kind::taken);
+    if (note == nullptr) return kNone;
+    const std::uint32_t current = std::exchange(c.receive_entry, kNone);
+    (void)endings_.take_receive(c);
+    note->ssn = count;
+    note->entry = std::exchange(c.receive_entry, current);
+    return note->entry;
+  }
+  [[nodiscard]] bool take_current(Context& c) {
+    if (c.receive_entry != kNone) return true;
+    if (c.shared_rq != kNone) {
+      if (const EarlyNote* taken = core_.state.early.take_taken(c.srnic.in.early, c.rq_done)) {
+        c.receive_entry = taken->entry;
+        return true;
+      }
+    }
+    return endings_.take_receive(c);
+  }
+
+  static void remember(EarlyNote& note, const Ending& end, const wire::Packet& p) {
+    const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
+    note.opcode = p.headers.bth.opcode;
+    note.solicited = p.headers.bth.solicited;
+    note.sequence = p.headers.sequence;
+    note.bytes = end.bytes;
+    if (info.immediate) note.immediate = p.headers.immediate.value;
+    if (info.ieth) note.immediate = p.headers.invalidate.key.raw();
+    if (info.reth) note.reth = p.headers.reth;
+    if (info.atomic_eth) note.atomic = p.headers.atomic;
+  }
+
+  // Its turn has come. False: refused.
+  bool finish(Context& c, const Ending& end, wire::Sequence at) {
+    const wire::OpcodeInfo& info = wire::info(end.headers.bth.opcode);
+    if (end.asks) {
+      const Verdict v = info.reth ? read(c, end.headers) : atomic(c, end.headers, info);
+      return v.why == Refusal::none || refuse(c, v, at);
+    }
+    // Who numbers SENDs wrongly may have filled another entry than the one that is due.
+    if ((wire::Sequence::unfold(at.ssn(), c.rq_done) != c.rq_done) || !take_current(c)) {
+      return refuse(c, invalid(Refusal::not_continued), at);
+    }
+    if (info.ieth) {
+      const Refusal why = core_.state.memory.invalidate(end.headers.invalidate.key, core_.asker(c));
+      if (why != Refusal::none) return refuse(c, denied(why), at);
+    }
+    const bool write = info.verb == wire::Verb::write;
+    endings_.finish_receive(c, {.kind = write ? CompletionKind::receive_write_immediate : CompletionKind::receive,
+                                .bytes = end.bytes,
+                                .headers = &end.headers});
+    return c.state != QpState::error;
+  }
+
+  Verdict read(Context& c, const wire::Headers& h) {
+    if (!includes(c.rights, Rights::remote_read)) return invalid(Refusal::operation_not_allowed);
+    if (h.reth.length > kMaxMessage) return invalid(Refusal::too_long);
+    if (h.reth.length > 0) {
+      std::byte* unused = nullptr;
+      const Refusal why =
+          core_.translate(c, h.reth.key, Rights::remote_read, h.reth.address, h.reth.length, unused);
+      if (why != Refusal::none) return denied(why);
+    }
+    SavedResponse* s = responses_.save(c, h.sequence, packets_of(h.reth.length, c.mtu_shift));
+    if (s == nullptr) return invalid(Refusal::too_many_reads);
+    s->address = h.reth.address;
+    s->key = h.reth.key;
+    s->length = h.reth.length;
+    return {};
+  }
+
+  Verdict atomic(Context& c, const wire::Headers& h, const wire::OpcodeInfo& info) {
+    if (!includes(c.rights, Rights::remote_atomic)) return invalid(Refusal::operation_not_allowed);
+    if (h.atomic.address % 8 != 0) return invalid(Refusal::misaligned_atomic);
+    std::byte* at = nullptr;
+    const Refusal why = core_.translate(c, h.atomic.key, Rights::remote_atomic, h.atomic.address, 8, at);
+    if (why != Refusal::none) return denied(why);
+    std::uint64_t* word = word_at(at);
+    if (word == nullptr) return invalid(Refusal::misaligned_atomic);
+    SavedResponse* s = responses_.save(c, h.sequence, 1);
+    if (s == nullptr) return invalid(Refusal::too_many_reads);
+    s->atomic = true;
+    s->original = swap_or_add(*word, h.atomic, info.verb == wire::Verb::fetch_add);
+    return {};
+  }
+
+  static constexpr std::uint32_t kMaxMessage = 1U << 31;
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+  Receipts<W>& receipts_;
+  ResponsesOut<W>& responses_;
+};
+
+}  // namespace weft::nic

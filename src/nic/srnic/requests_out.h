@@ -1,0 +1,202 @@
+// The requester's half: work entries become packets that say where they belong; what the peer says of them completes
+// work in order. Nothing is remembered of what is under way: to send a packet again takes its PSN and its place, and the
+// rest is read anew from the work entry.
+#pragma once
+
+#include <algorithm>
+
+#include "nic/breaking.h"
+#include "nic/srnic/streams.h"
+#include "nic/transport/local_work.h"
+#include "nic/transport/packets.h"
+#include "nic/turn_budget.h"
+
+namespace weft::nic {
+
+template <World W>
+class RequestsOut {
+ public:
+  RequestsOut(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
+
+  // New work that could be sent now.
+  [[nodiscard]] bool may_send(const Context& c) const {
+    if (c.sq_next == c.sq_posted || c.rnr_wait || c.sq_stalled) return false;
+    if (packets_under_way(c) >= window_of(core_, c)) return false;
+    if (c.state == QpState::sqd) {  // only what has been begun
+      if (c.next_offset == 0) return false;
+    } else if (c.state != QpState::rts) {
+      return false;
+    }
+    if (c.sq_next == c.sq_done) return true;  // nothing before it to wait for
+    const Work& w = work_at(c, c.sq_next);
+    // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
+    if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return false;
+    return !reads_back(w.kind) || c.reads_under_way < std::max<std::uint8_t>(c.max_reads, 1);
+  }
+
+  void turn(Context& c, TurnBudget& budget) {
+    while (!budget.spent() && may_send(c)) {
+      Work& w = work_at(c, c.sq_next);
+      core_.world.read(BusRead::work, &w, c.sq_stride);
+      if (is_local(w.kind)) {
+        do_local_work(c, w);
+      } else if (reads_back(w.kind)) {
+        ask(c, w);
+      } else {
+        send_message(c, w, budget);
+      }
+      --budget.works;
+    }
+  }
+
+  // The packet at this place of the send queue, again. False: its memory is gone.
+  bool send_again(Context& c, Place at, wire::Psn psn, TurnBudget& budget) {
+    Work& w = work_at(c, at.entry);
+    core_.world.read(BusRead::work, &w, c.sq_stride);
+    if (at.offset >= request_packets(w, c.mtu_shift)) return true;  // the peer's echo was wrong
+    core_.count(Counter::retransmitted_pkts);
+    const Refusal r = reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, at.offset, psn, budget);
+    if (r == Refusal::none) return true;
+    if (at.entry == c.sq_done) endings_.fail_work(c, Status::local_protection, r);
+    return false;
+  }
+
+  // Everything before `end`, which is not behind unacked_psn, has arrived over there. Work completes in order; a READ or
+  // atomic only when it has been answered.
+  void acknowledged(Context& c, wire::Psn end) {
+    c.unacked_psn = end;
+    retire(c);
+  }
+  void retire(Context& c) {
+    while (c.sq_done != c.sq_next) {
+      const Work& w = work_at(c, c.sq_done);
+      const std::uint32_t packets = request_packets(w, c.mtu_shift);
+      if (c.unacked_psn.since(c.done_psn) < packets) break;
+      if (reads_back(w.kind) && (w.flags & WorkFlags::answered) == 0) break;
+      c.done_psn = c.done_psn.plus(packets);
+      endings_.finish_work(c, Status::success);
+      if (c.state == QpState::error) return;
+    }
+    if (c.sq_stalled && c.sq_done == c.sq_next) {
+      c.sq_stalled = false;
+      endings_.fail_work(c, c.stall_status, c.stall_reason);
+    }
+  }
+
+  // All responses to this READ or atomic have arrived. That they were given says that the peer had everything up to it.
+  void answered(Context& c, std::uint32_t entry) {
+    Work& w = work_at(c, entry);
+    if ((w.flags & WorkFlags::answered) == 0 && c.reads_under_way > 0) --c.reads_under_way;
+    w.flags |= WorkFlags::answered;
+    wire::Psn end = c.done_psn;
+    for (std::uint32_t i = c.sq_done; i != entry + 1; ++i) end = end.plus(request_packets(work_at(c, i), c.mtu_shift));
+    if (end.ahead_of(c.unacked_psn) > 0) c.unacked_psn = end;
+    retire(c);
+  }
+
+  // In SQD: tells when everything that was begun has been acknowledged.
+  void note_drained(Context& c) {
+    if (c.state != QpState::sqd || c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
+    c.drained = true;
+    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
+  }
+
+ private:
+  void stall(Context& c, Status status, Refusal reason) {
+    c.sq_stalled = true;
+    c.stall_status = status;
+    c.stall_reason = reason;
+    retire(c);
+  }
+
+  void do_local_work(Context& c, Work& w) {
+    if (const Refusal r = carry_out_locally(core_, c, w); r != Refusal::none) return stall(c, Status::window_bind, r);
+    ++c.sq_next;
+    retire(c);
+  }
+
+  void ask(Context& c, Work& w) {
+    if (c.max_reads == 0) return stall(c, Status::local_qp_operation, Refusal::reads_disabled);
+    w.flags &= static_cast<std::uint8_t>(~WorkFlags::answered);
+    if (const Refusal r = emit_ask(c, w, c.sq_next, c.next_psn); r != Refusal::none) {
+      return stall(c, Status::local_protection, r);
+    }
+    c.next_psn = c.next_psn.plus(1);
+    ++c.reads_under_way;
+    ++c.sq_next;
+  }
+
+  void send_message(Context& c, Work& w, TurnBudget& budget) {
+    if (c.next_offset == 0 && uses_receive(w.kind)) ssn_of(w) = c.next_ssn++;
+    const std::uint32_t window = window_of(core_, c);
+    while (budget.bytes > 0 && packets_under_way(c) < window) {
+      const Refusal r = emit(c, w, c.sq_next, c.next_offset >> c.mtu_shift, c.next_psn, budget);
+      if (r != Refusal::none) return stall(c, Status::local_protection, r);
+      c.next_psn = c.next_psn.plus(1);
+      c.next_offset += path_mtu(c);
+      if (c.next_offset >= w.length) {
+        c.next_offset = 0;
+        ++c.sq_next;
+        return;
+      }
+    }
+  }
+
+  // One packet of a SEND or WRITE.
+  Refusal emit(Context& c, Work& w, std::uint32_t entry, std::uint32_t packet, wire::Psn psn, TurnBudget& budget) {
+    const std::uint32_t offset = packet << c.mtu_shift;
+    const std::uint32_t bytes = std::min(path_mtu(c), w.length - offset);
+    const bool ends = offset + bytes == w.length;
+    Pieces pieces;
+    if ((w.flags & WorkFlags::inline_data) != 0) {
+      if (bytes > 0) (void)pieces.try_push({inline_bytes_of(w) + offset, bytes});
+    } else if (const Refusal r = gather(core_, c, sges_of(w), offset, bytes, pieces); r != Refusal::none) {
+      return r;
+    }
+    const auto opcode = static_cast<std::uint8_t>(rc_opcodes(w.kind).at(packet == 0, ends));
+    wire::Headers& h = core_.start_packet(c, static_cast<wire::Opcode>(kSrnicOpcodes | opcode), psn);
+    const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
+    h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, packet);
+    if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
+    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn);
+    if (ends) {
+      h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
+      h.immediate.value = w.immediate;
+      h.invalidate.key = wire::Key(w.immediate);
+    }
+    core_.out.payload = {pieces.data(), pieces.size()};
+    core_.out.payload_bytes = bytes;
+    core_.send_packet();
+    budget.bytes -= bytes;
+    return Refusal::none;
+  }
+
+  // The one packet of a READ or atomic. The answer must have somewhere to go before it is asked for.
+  Refusal emit_ask(Context& c, const Work& w, std::uint32_t entry, wire::Psn psn) {
+    const Refusal r = for_each_piece(core_, c, sges_of(w), Rights::local_write, 0, w.length,
+                                     [](std::byte*, std::uint32_t) {});
+    if (r != Refusal::none) return r;
+    const auto opcode = w.kind == WorkKind::read           ? wire::Opcode::srnic_read_request
+                        : w.kind == WorkKind::compare_swap ? wire::Opcode::srnic_compare_swap
+                                                           : wire::Opcode::srnic_fetch_add;
+    wire::Headers& h = core_.start_packet(c, opcode, psn);
+    h.sequence = wire::Sequence(entry, 0, 0);
+    h.bth.ack_request = true;
+    if (w.kind == WorkKind::read) {
+      h.reth = {w.remote.address, wire::Key(w.key), w.length};
+    } else if (w.kind == WorkKind::fetch_add) {
+      h.atomic = {w.remote.address, wire::Key(w.key), w.remote.compare_add, 0};
+    } else {
+      h.atomic = {w.remote.address, wire::Key(w.key), w.remote.swap, w.remote.compare_add};
+    }
+    core_.send_packet();
+    return Refusal::none;
+  }
+
+  static constexpr std::uint8_t kSrnicOpcodes = 0xC0;
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,100 @@
+// Responses to our READs and atomics. Each says which work entry it answers and where in it it goes, so it is placed on
+// arrival, in any order; the work is done when its turn comes. A response that fits nothing we asked for is dropped: it
+// never breaks a connection.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "nic/breaking.h"
+#include "nic/srnic/requests_out.h"
+#include "nic/srnic/streams.h"
+
+namespace weft::nic {
+
+template <World W>
+class ResponsesIn {
+ public:
+  ResponsesIn(Core<W>& core, Endings<W>& endings, RequestsOut<W>& requests)
+      : core_(core), endings_(endings), requests_(requests) {}
+
+  bool in_order(Context& c, const wire::Packet& p) {
+    const Answer a = judge(c, p);
+    if (a.why != Refusal::none) return drop(a.why);
+    if (const Refusal r = place(c, a, p); r != Refusal::none) return fail(c, a.entry, r);
+    if (a.ends) requests_.answered(c, a.entry);
+    return c.state != QpState::error;
+  }
+
+  bool early(Context& c, const wire::Packet& p) {
+    const Answer a = judge(c, p);
+    if (a.why != Refusal::none) return drop(a.why);
+    if (const Refusal r = place(c, a, p); r != Refusal::none) {
+      return p.headers.bth.psn == c.responses.in_expected ? fail(c, a.entry, r) : drop(r);
+    }
+    if (!a.ends) return true;
+    EarlyNote* note = core_.state.early.add(c.responses.in.early, p.headers.bth.psn, EarlyNote::Kind::response_end);
+    if (note == nullptr) return drop(Refusal::early_full);
+    note->entry = a.entry;
+    return true;
+  }
+
+  bool deliver(Context& c, const EarlyNote& note) {
+    requests_.answered(c, note.entry);
+    return c.state != QpState::error;
+  }
+
+ private:
+  struct Answer {
+    Refusal why = Refusal::none;
+    std::uint32_t entry = 0;
+    std::uint64_t offset = 0;
+    bool ends = false;
+  };
+
+  bool drop(Refusal why) {
+    core_.refuse(why);
+    return false;
+  }
+  // Responses come in the order of their requests, so what is answered now is the oldest, once what the answer proves
+  // has been acknowledged.
+  bool fail(Context& c, std::uint32_t entry, Refusal why) {
+    if (entry != c.sq_done) return drop(why);
+    endings_.fail_work(c, Status::local_protection, why);
+    return false;
+  }
+
+  Answer judge(const Context& c, const wire::Packet& p) const {
+    const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
+    Answer a;
+    a.entry = wire::Sequence::unfold(p.headers.sequence.msn(), c.sq_done);
+    if (a.entry - c.sq_done >= c.sq_next - c.sq_done) return {.why = Refusal::response_unexpected};
+    const Work& w = work_at(c, a.entry);
+    const bool atomic = info.verb == wire::Verb::atomic_ack;
+    if (atomic ? !is_atomic(w.kind) : w.kind != WorkKind::read) return {.why = Refusal::response_unexpected};
+    if ((w.flags & WorkFlags::answered) != 0) return {.why = Refusal::response_unexpected};
+    if (atomic) {
+      a.ends = true;
+      return p.headers.sequence.offset() == 0 ? a : Answer{.why = Refusal::response_out_of_order};
+    }
+    a.offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
+    if (a.offset > w.length || (a.offset == w.length && w.length > 0)) return {.why = Refusal::response_out_of_order};
+    const std::uint64_t bytes = std::min<std::uint64_t>(path_mtu(c), w.length - a.offset);
+    a.ends = a.offset + bytes == w.length;
+    if (info.ends() != a.ends || info.starts() != (a.offset == 0)) return {.why = Refusal::response_out_of_order};
+    return p.payload.size() == bytes ? a : Answer{.why = Refusal::response_bad_length};
+  }
+
+  Refusal place(Context& c, const Answer& a, const wire::Packet& p) {
+    const Work& w = work_at(c, a.entry);
+    if (w.kind == WorkKind::read) return scatter(core_, c, sges_of(w), a.offset, p.payload);
+    const std::uint64_t original = p.headers.atomic_ack.original;
+    return scatter(core_, c, sges_of(w), 0, std::as_bytes(std::span<const std::uint64_t, 1>(&original, 1)));
+  }
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+  RequestsOut<W>& requests_;
+};
+
+}  // namespace weft::nic

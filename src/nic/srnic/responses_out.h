@@ -1,0 +1,157 @@
+// Responses to READs and atomics. They have sequence numbers of their own, are scheduled and window-controlled like
+// WRITEs, and are acknowledged; what is asked twice is answered once. A saved response is given up when all of it has
+// been acknowledged.
+#pragma once
+
+#include <algorithm>
+
+#include "nic/breaking.h"
+#include "nic/srnic/receipts.h"
+#include "nic/srnic/streams.h"
+#include "nic/transport/packets.h"
+#include "nic/turn_budget.h"
+
+namespace weft::nic {
+
+template <World W>
+class ResponsesOut {
+ public:
+  ResponsesOut(Core<W>& core, Receipts<W>& receipts) : core_(core), receipts_(receipts) {}
+
+  // Room for one more, behind all others; nullptr when the peer has more under way than it was promised. Who asks for
+  // more than there is room for has had the oldest answer, even if its acknowledgement was lost.
+  [[nodiscard]] SavedResponse* save(Context& c, wire::Sequence asked, std::uint32_t packets) {
+    if (c.saved_size == 0) return nullptr;
+    if (c.saved_pending == c.saved_size) {
+      const SavedResponse& oldest = at(c, 0);
+      const wire::Psn end = oldest.first.plus(oldest.packets);
+      if (c.responses.out_next.ahead_of(end) < 0) return nullptr;
+      acknowledged(c, end);
+    }
+    const wire::Psn first = end_of_all(c);
+    SavedResponse& s = c.saved[c.saved_next];
+    c.saved_next = static_cast<std::uint8_t>((c.saved_next + 1) % c.saved_size);
+    s = SavedResponse{};
+    s.valid = true;
+    s.first = first;
+    s.packets = packets;
+    s.msn = asked.msn();
+    ++c.saved_pending;
+    core_.schedule(c);
+    return &s;
+  }
+
+  [[nodiscard]] bool has_more(Context& c) const {
+    return c.saved_pending > 0 && c.responses.out_next != end_of_all(c);
+  }
+
+  // New responses, oldest first.
+  void turn(Context& c, TurnBudget& budget) {
+    while (has_more(c) && !budget.spent() && packets_under_way(c) < window_of(core_, c)) {
+      SavedResponse* s = find(c, c.responses.out_next);
+      if (!send(c, *s, c.responses.out_next, budget)) return;
+      c.responses.out_next = c.responses.out_next.plus(1);
+    }
+  }
+
+  // One that was lost, again. False: it is of no use any more.
+  bool send_again(Context& c, wire::Psn psn, TurnBudget& budget) {
+    if (psn.ahead_of(c.responses.out_unacked) < 0 || psn.ahead_of(c.responses.out_next) >= 0) return true;
+    SavedResponse* s = find(c, psn);
+    if (s == nullptr) return true;
+    core_.count(Counter::read_responses_resent);
+    return send(c, *s, psn, budget);
+  }
+
+  // Everything before `end` has arrived.
+  void acknowledged(Context& c, wire::Psn end) {
+    c.responses.out_unacked = end;
+    while (c.saved_pending > 0) {
+      SavedResponse& oldest = at(c, 0);
+      if (oldest.first.plus(oldest.packets).ahead_of(end) > 0) break;
+      oldest.valid = false;
+      --c.saved_pending;
+    }
+    if (c.saved_pending == 0 && c.responder_stopped) core_.queue_acknowledgement(c);
+  }
+
+  // Nobody takes the answers: the peer is gone. Our own requests will find out, if there are any.
+  void give_up(Context& c) {
+    c.responses.out_next = c.responses.out_unacked = end_of_all(c);
+    acknowledged(c, c.responses.out_next);
+  }
+
+ private:
+  // The i-th oldest of those not acknowledged.
+  [[nodiscard]] static SavedResponse& at(Context& c, std::uint32_t i) {
+    return c.saved[(c.saved_next + c.saved_size - c.saved_pending + i) % c.saved_size];
+  }
+  [[nodiscard]] static wire::Psn end_of_all(Context& c) {
+    if (c.saved_pending == 0) return c.responses.out_next;
+    const SavedResponse& newest = at(c, c.saved_pending - 1U);
+    return newest.first.plus(newest.packets);
+  }
+  [[nodiscard]] SavedResponse* find(Context& c, wire::Psn psn) {
+    for (std::uint32_t i = 0; i < c.saved_pending; ++i) {
+      SavedResponse& s = at(c, i);
+      core_.world.read(BusRead::saved_response, &s, sizeof s);
+      if (psn.since(s.first) < s.packets) return &s;
+    }
+    return nullptr;
+  }
+
+  bool send(Context& c, SavedResponse& s, wire::Psn psn, TurnBudget& budget) {
+    if (s.atomic) return send_original(c, s, psn, budget);
+    const std::uint32_t packet = psn.since(s.first);
+    const std::uint64_t offset = std::uint64_t{packet} << c.mtu_shift;
+    const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(path_mtu(c), s.length - offset));
+    std::byte* from = nullptr;
+    if (bytes > 0) {
+      const Refusal r = core_.translate(c, s.key, Rights::remote_read, s.address + offset, bytes, from);
+      if (r != Refusal::none) return abandon(c, s, r);
+      core_.world.read(BusRead::payload, from, bytes);
+    }
+    constexpr MessageOpcodes kOpcodes{
+        wire::Opcode::srnic_read_response_first, wire::Opcode::srnic_read_response_middle,
+        wire::Opcode::srnic_read_response_last, wire::Opcode::srnic_read_response_only};
+    const bool ends = packet + 1 == s.packets;
+    wire::Headers& h = core_.start_packet(c, kOpcodes.at(packet == 0, ends), psn);
+    h.sequence = wire::Sequence(s.msn, 0, packet);
+    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn);
+    const Fragment piece{from, bytes};
+    core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
+    core_.out.payload_bytes = bytes;
+    core_.send_packet();
+    budget.bytes -= bytes;
+    if (ends) --budget.works;
+    return true;
+  }
+  bool send_original(Context& c, const SavedResponse& s, wire::Psn psn, TurnBudget& budget) {
+    wire::Headers& h = core_.start_packet(c, wire::Opcode::srnic_atomic_response, psn);
+    h.sequence = wire::Sequence(s.msn, 0, 0);
+    h.bth.ack_request = true;
+    h.atomic_ack.original = s.original;
+    core_.send_packet();
+    --budget.works;
+    return true;
+  }
+
+  // Memory that could be read when the request came cannot be read now. The answers before it are still given.
+  bool abandon(Context& c, SavedResponse& s, Refusal reason) {
+    std::uint32_t before = 0;
+    while (&at(c, before) != &s) ++before;
+    const wire::Psn first = s.first;
+    const std::uint32_t msn = s.msn;
+    c.saved_next = static_cast<std::uint8_t>((c.saved_next + c.saved_size - (c.saved_pending - before)) % c.saved_size);
+    c.saved_pending = static_cast<std::uint8_t>(before);
+    if (c.responses.out_next.ahead_of(first) > 0) c.responses.out_next = first;
+    if (c.responses.out_unacked.ahead_of(first) > 0) c.responses.out_unacked = first;
+    receipts_.owe_refusal(c, wire::NakCode::remote_access, Status::remote_access, reason, wire::Sequence(msn, 0, 0));
+    return false;
+  }
+
+  Core<W>& core_;
+  Receipts<W>& receipts_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,110 @@
+// A reliable connection between two Weft cards: SRNIC's transport. The sibling of nic/transport/roce.h, behind the same
+// calls; which one a connection uses is in its context.
+#pragma once
+
+#include "nic/breaking.h"
+#include "nic/recovery/selective_repeat.h"
+#include "nic/srnic/arrivals.h"
+#include "nic/srnic/receipts.h"
+#include "nic/srnic/requests_in.h"
+#include "nic/srnic/requests_out.h"
+#include "nic/srnic/responses_in.h"
+#include "nic/srnic/responses_out.h"
+
+namespace weft::nic {
+
+template <World W>
+class Srnic {
+ public:
+  Srnic(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
+
+  // Active, with credit: it may stand in the schedule queue.
+  [[nodiscard]] bool ready(Context& c) {
+    if (recovery_.has_retries(c) || requests_out_.may_send(c)) return true;
+    return responses_out_.has_more(c) && packets_under_way(c) < window_of(core_, c);
+  }
+
+  void on_packet(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    switch (info.verb) {
+      case wire::Verb::ack: recovery_.on_receipt(c, p, Stream::requests_out); break;
+      case wire::Verb::response_ack: recovery_.on_receipt(c, p, Stream::responses_out); break;
+      case wire::Verb::read_response:
+      case wire::Verb::atomic_ack: on_response(c, p); break;
+      default: on_request(c, p, info); break;
+    }
+    go_on(c);
+  }
+
+  // What was lost first, then what is owed to the peer, then what is new.
+  void turn(Context& c, TurnBudget& budget) {
+    recovery_.turn(c, budget);
+    if (c.state != QpState::error) responses_out_.turn(c, budget);
+    if (c.state != QpState::error) requests_out_.turn(c, budget);
+    if (c.state == QpState::error) return;
+    recovery_.watch(c);
+    requests_out_.note_drained(c);
+  }
+
+  void acknowledge(Context& c) { receipts_.acknowledge(c); }
+  void note_drained(Context& c) { requests_out_.note_drained(c); }
+  void on_deadline(Context& c) {
+    recovery_.on_deadline(c);
+    go_on(c);
+  }
+
+  void on_control(Context& c, const ControlMessage& m) {
+    switch (m.kind) {
+      case ControlMessage::Kind::retry: recovery_.on_retry(c, m.ring); break;
+      case ControlMessage::Kind::leave: recovery_.on_leave(c, m.stream); break;
+      case ControlMessage::Kind::advance:
+        if (m.stream == Stream::requests_in) {
+          if (!c.responder_stopped) arrivals_.advance(requests_in_, c, requests_in(c), m.psn);
+        } else {
+          arrivals_.advance(responses_in_, c, responses_in(c), m.psn);
+          if (c.state != QpState::error) recovery_.progressed(c);
+        }
+        break;
+      case ControlMessage::Kind::missing: {
+        const Inflow flow = m.stream == Stream::requests_in ? requests_in(c) : responses_in(c);
+        if (flow.recovering()) receipts_.tell_missing(c, flow, m.psn, m.count);
+        break;
+      }
+    }
+    go_on(c);
+  }
+
+ private:
+  void on_request(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
+    const Inflow flow = requests_in(c);
+    // Who asks for a READ again misses the answer, or its timer is as short as ours: the answer's own timer knows.
+    const bool reminder = !info.payload && p.headers.bth.psn.ahead_of(flow.expected) < 0;
+    arrivals_.on_packet(requests_in_, c, flow, p);
+    if (reminder && c.state != QpState::error) recovery_.on_reminder(c);
+  }
+  void on_response(Context& c, const wire::Packet& p) {
+    const std::uint32_t done = c.sq_done;
+    const wire::Psn expected = c.responses.in_expected;
+    arrivals_.on_packet(responses_in_, c, responses_in(c), p);
+    if (c.state == QpState::error) return;
+    if (c.sq_done != done || c.responses.in_expected != expected) recovery_.progressed(c);
+  }
+
+  void go_on(Context& c) {
+    if (c.state == QpState::error) return;
+    if (ready(c)) core_.schedule(c);
+    requests_out_.note_drained(c);
+  }
+
+  Core<W>& core_;
+  Endings<W>& endings_;
+  Receipts<W> receipts_{core_, endings_};
+  ResponsesOut<W> responses_out_{core_, receipts_};
+  RequestsOut<W> requests_out_{core_, endings_};
+  RequestsIn<W> requests_in_{core_, endings_, receipts_, responses_out_};
+  ResponsesIn<W> responses_in_{core_, endings_, requests_out_};
+  SelectiveRepeat<W> recovery_{core_, endings_, requests_out_, responses_out_};
+  Arrivals<W> arrivals_{core_, receipts_};
+};
+
+}  // namespace weft::nic
