@@ -22,6 +22,8 @@ constexpr std::uint32_t kMaxDeferred = 32;
 constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
 constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
 constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
+constexpr Time kProbeDelay = milliseconds(1);  // programs that share processors are often silent for shorter
+constexpr std::uint32_t kEarlyNotes = 16384;
 
 host::DeviceConfig device_config(const Settings& settings) {
   host::DeviceConfig config;
@@ -33,6 +35,12 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.card.max_cqs = 1U << 14;
   config.card.max_srqs = 1U << 12;
   config.card.region_slot_bits = 16;
+  config.card.congestion = settings.congestion;
+  config.card.window_packets = settings.window;
+  config.card.requester_bitmaps = settings.requester_bitmaps;
+  config.card.probe_delay = kProbeDelay;
+  config.card.early_notes = kEarlyNotes;
+  config.dialect = settings.transport == TransportChoice::srnic ? nic::Dialect::srnic : nic::Dialect::roce;
   return config;
 }
 

@@ -68,8 +68,29 @@ std::string read_addresses(std::string_view value, Settings& settings) {
 
 std::string read_transport(std::string_view value, Settings& settings) {
   using Choice = TransportChoice;
-  static constexpr std::array kWords{Word<Choice>{"auto", Choice::automatic}, Word<Choice>{"roce", Choice::roce}};
+  static constexpr std::array kWords{Word<Choice>{"auto", Choice::automatic}, Word<Choice>{"roce", Choice::roce},
+                                     Word<Choice>{"srnic", Choice::srnic}};
   return read_word(value, kWords, settings.transport);
+}
+
+std::string read_congestion(std::string_view value, Settings& settings) {
+  using Choice = nic::CongestionControl;
+  static constexpr std::array kWords{Word<Choice>{"dctcp", Choice::dctcp}, Word<Choice>{"none", Choice::none}};
+  return read_word(value, kWords, settings.congestion);
+}
+
+std::string read_window(std::string_view value, Settings& settings) {
+  std::uint32_t number = 0;
+  if (!read_whole(value, number) || number == 0 || number > nic::kMaxWindow) {
+    return quoted(value) + " is not a whole number from 1 to " + std::to_string(nic::kMaxWindow);
+  }
+  settings.window = number;
+  return {};
+}
+
+std::string read_bitmaps(std::string_view value, Settings& settings) {
+  static constexpr std::array kWords{Word<bool>{"both", true}, Word<bool>{"responder", false}};
+  return read_word(value, kWords, settings.requester_bitmaps);
 }
 
 std::string read_wire(std::string_view value, Settings& settings) {
@@ -145,7 +166,12 @@ std::string read_max_qps(std::string_view value, Settings& settings) {
 constexpr std::array kSettings{
     Setting{"addr", "WEFT_ADDR", "A[,B...]", "IP addresses of the device; without, those of this machine",
             read_addresses},
-    Setting{"transport", "WEFT_TRANSPORT", "auto|roce", "What is spoken on the wire", read_transport},
+    Setting{"transport", "WEFT_TRANSPORT", "auto|roce|srnic",
+            "What reliable connections speak; auto: srnic with Weft cards, roce with others", read_transport},
+    Setting{"cc", "WEFT_CC", "dctcp|none", "Congestion control of srnic connections", read_congestion},
+    Setting{"window", "WEFT_WINDOW", "N", "Packets of a connection that may be under way", read_window},
+    Setting{"bitmaps", "WEFT_BITMAPS", "both|responder",
+            "Who keeps bitmaps while srnic recovers from loss; responder: requesters keep none", read_bitmaps},
     Setting{"wire", "WEFT_WIRE", "auto|udp|shm", "How packets travel; auto: shared memory on this machine, else UDP",
             read_wire},
     Setting{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",

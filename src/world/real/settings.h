@@ -9,17 +9,21 @@
 
 #include <tl/expected.hpp>
 
+#include "nic/card_state.h"
 #include "wire/types.h"
 #include "world/fault_plan.h"
 
 namespace weft::real {
 
 enum class WireChoice : std::uint8_t { automatic, udp, shm };
-enum class TransportChoice : std::uint8_t { automatic, roce };
+enum class TransportChoice : std::uint8_t { automatic, roce, srnic };
 
 struct Settings {
   std::vector<wire::Address> addresses;  // of the device's port; empty: machine_addresses()
   TransportChoice transport = TransportChoice::automatic;
+  nic::CongestionControl congestion = nic::CongestionControl::dctcp;
+  std::uint32_t window = nic::CardConfig{}.window_packets;
+  bool requester_bitmaps = true;
   WireChoice wire = WireChoice::automatic;
   world::FaultPlan impairments{};  // of packets that leave and, if so said, that arrive
   bool impair_outbound = true, impair_inbound = false;
