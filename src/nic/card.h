@@ -45,6 +45,9 @@ class Card {
   }
   void on_packets(Time now, std::span<const wire::Packet> packets) {
     core_.now = now;
+    if (packets.size() > 1) {
+      for (const wire::Packet& p : packets) fetch_behind_context(p);
+    }
     for (const wire::Packet& p : packets) receive(p);
   }
   // The port could not make a packet of what arrived.
@@ -102,6 +105,14 @@ class Card {
     const Context& c = core_.state.contexts[slot];
     prefetch(&c);
     prefetch(&c.sq);
+  }
+
+  // Contexts of a batch are here by now. What is read next stands in them: the oldest work that an acknowledgement
+  // finishes.
+  void fetch_behind_context(const wire::Packet& p) {
+    if (!wire::info(p.headers.bth.opcode).is_response()) return;
+    const Context& c = core_.state.contexts[core_.state.contexts.slot_of(p.headers.bth.destination)];
+    if (c.sq != nullptr) prefetch(ring_entry(c.sq, c.sq_done, c.sq_shift, c.sq_stride));
   }
 
   void turn(std::uint32_t slot) {

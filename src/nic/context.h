@@ -41,25 +41,23 @@ struct SrnicInbound {
   std::uint16_t early = 0xFFFF;  // first of the notes on packets ahead of their turn (nic/early.h); or none
 };
 
-// DCTCP of a connection (nic/congestion): everything that goes out, requests and responses, shares one window.
-struct CongestionState {
-  std::uint16_t window = 0;  // packets that may be under way, in 16ths
-  std::uint16_t alpha = 0;   // estimated share of marked packets, in 65535ths
-  std::uint16_t acked = 0, marked = 0;  // packets in this round,
-  std::uint16_t round = 0;              //   which ends when so many are acknowledged: all that were under way
+// A round of DCTCP (nic/congestion).
+struct CongestionRound {
+  std::uint16_t acked = 0, marked = 0;  // packets so far
+  std::uint16_t length = 0;             // it ends when so many are acknowledged: all that were under way
 };
 
 // Requests that come in, and what may go out.
 struct SrnicRequests {
   SrnicInbound in{};
-  CongestionState congestion{};
+  CongestionRound round{};
 };
 
 // Of responses, which have sequence numbers of their own in srnic.
 struct SrnicResponses {
   SrnicInbound in{};
   wire::Psn in_expected{};
-  wire::Psn out_next{}, out_unacked{};
+  wire::Psn out_next{};
 };
 
 // The number of a queue that may be none, in two bytes.
@@ -116,7 +114,10 @@ struct alignas(64) Context {
   bool may_fall_back : 1 = false;      // srnic by agreement: the peer may still turn out to speak roce
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
   Dialect dialect = Dialect::roce;
-  std::uint8_t silences = 0;  // srnic: timeouts in a row
+  std::uint8_t silences = 0;       // srnic: timeouts in a row
+  std::uint16_t marked_share = 0;  // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
+  std::uint8_t max_send_sges = 0;  // the host's: what a work request may have,
+  std::uint16_t max_inline = 0;    //   and carry
   Time deadline = kNever;     // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
@@ -140,9 +141,9 @@ struct alignas(64) Context {
   wire::Psn unacked_psn{};  // oldest PSN without acknowledgement
   std::uint16_t send_cq = 0;
   std::uint16_t retry_ring = 0xFFFF;  // srnic: what is to be sent again (nic/control.h)
-  std::uint32_t timer_place = kNone;  // where the timer heap keeps this slot
-  std::uint16_t max_inline = 0;       // the host's: what a work request may carry
-  std::uint8_t max_send_sges = 0;
+  std::uint16_t window = 0;            // srnic: packets that may be under way, in 16ths; all that goes out shares it
+  std::uint16_t responses_under_way = 0;  // srnic
+  std::uint32_t timer_place = kNone;   // where the timer heap keeps this slot
 
   // -- The responder: what is expected, what is under way, what is owed.
   alignas(64) wire::Psn expected_psn{};
@@ -179,13 +180,13 @@ static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // the other dialect's share of a union, not what the host alone reads, and not the timer's two words, which stand in
 // the scheduler's account.
 inline constexpr std::size_t kContextStateBytes =
-    (offsetof(Context, silences) + sizeof(Context::silences)) +               // line 1, up to the deadline
+    (offsetof(Context, marked_share) + sizeof(Context::marked_share)) +       // line 1, up to what is the host's
     (offsetof(Context, timer_place) - offsetof(Context, sq)) +                // line 2, up to the timer's place
     (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +         // line 3
-     (sizeof(SrnicInbound) + sizeof(CongestionState)) +                       //
+     (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                       //
      (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
     (sizeof(Context::rq) + sizeof(Context::saved) +                           // line 4
-     (sizeof(SrnicInbound) + 3 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
+     (sizeof(SrnicInbound) + 2 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
      sizeof(Context::stall_reason));
 static_assert(kContextStateBytes <= 210);
 inline constexpr std::size_t kContextTimerBytes = sizeof(Context::deadline) + sizeof(Context::timer_place);

@@ -1,18 +1,16 @@
-// How much a connection may have under way. Siblings behind the same four calls; which one is the device's choice. They
+// How much a connection may have under way. Siblings behind the same few calls; which one is the device's choice. They
 // hear of acknowledgements and of silence, never of a lost packet alone: on a lossy wire loss is no sign of congestion.
 //
-//   start(state, most)              a connection begins; `most` is the widest window, in packets
-//   on_ack(state, most, acked, marked, under_way)
-//   on_silence(state)               a timeout
-//   window(state, most)             packets that may be under way, at least one
+//   start(context, most)                            a connection begins; `most` is the widest window, in packets
+//   on_ack(context, most, acked, marked, under_way)
+//   on_silence(context)                             a timeout
+//   window(context, most)                           packets that may be under way, at least one
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "nic/congestion/dctcp.h"
 #include "nic/congestion/none.h"
-#include "nic/context.h"
 
 namespace weft::nic {
 

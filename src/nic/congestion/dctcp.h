@@ -11,40 +11,45 @@
 namespace weft::nic {
 
 struct Dctcp {
-  static constexpr std::uint32_t kUnit = 16;            // the window is kept in 16ths of a packet
-  static constexpr std::uint32_t kWhole = 0xFFFF;       // alpha 1
-  static constexpr std::uint32_t kGainShift = 4;        // g = 1/16
+  static constexpr std::uint32_t kUnit = 16;       // the window is kept in 16ths of a packet
+  static constexpr std::uint32_t kWhole = 0xFFFF;  // alpha 1
+  static constexpr std::uint32_t kGainShift = 4;   // g = 1/16
   static constexpr std::uint32_t kLeast = 2 * kUnit;
 
-  static void start(CongestionState& s, std::uint32_t most) {
-    s = CongestionState{};
-    s.window = static_cast<std::uint16_t>(most_units(most));
+  static void start(Context& c, std::uint32_t most) {
+    c.srnic.round = CongestionRound{};
+    c.marked_share = 0;
+    c.window = static_cast<std::uint16_t>(most_units(most));
   }
 
-  static void on_ack(CongestionState& s, std::uint32_t most, std::uint32_t acked, std::uint32_t marked,
+  static void on_ack(Context& c, std::uint32_t most, std::uint32_t acked, std::uint32_t marked,
                      std::uint32_t under_way) {
-    s.acked = add(s.acked, acked);
-    s.marked = add(s.marked, marked);
-    if (s.acked < s.round) return;
-    if (s.acked == 0) return;
-    const std::uint32_t share = std::min<std::uint32_t>(s.marked, s.acked) * kWhole / s.acked;
-    s.alpha = static_cast<std::uint16_t>(s.alpha - (s.alpha >> kGainShift) + (share >> kGainShift));
-    if (s.marked > 0) {
-      const std::uint32_t cut = static_cast<std::uint32_t>(std::uint64_t{s.window} * s.alpha / (2 * kWhole));
-      s.window = static_cast<std::uint16_t>(std::max(s.window - cut, kLeast));
+    // No marks now, none lately, and the window cannot be wider: nothing to count. Most connections are like that.
+    if (marked == 0 && c.marked_share == 0 && c.window == most_units(most)) [[likely]]
+      return;
+    CongestionRound& round = c.srnic.round;
+    round.acked = add(round.acked, acked);
+    round.marked = add(round.marked, marked);
+    if (round.acked == 0 || round.acked < round.length) return;
+    const std::uint32_t share = std::min(round.marked, round.acked) * kWhole / round.acked;
+    c.marked_share =
+        static_cast<std::uint16_t>(c.marked_share - (c.marked_share >> kGainShift) + (share >> kGainShift));
+    if (c.marked_share < 1U << kGainShift && share == 0) c.marked_share = 0;  // what is left would never decay
+    if (round.marked > 0) {
+      const auto cut = static_cast<std::uint32_t>(std::uint64_t{c.window} * c.marked_share / (2 * kWhole));
+      c.window = static_cast<std::uint16_t>(std::max(c.window - cut, kLeast));
     } else {
-      s.window = static_cast<std::uint16_t>(std::min(s.window + kUnit, most_units(most)));
+      c.window = static_cast<std::uint16_t>(std::min(c.window + kUnit, most_units(most)));
     }
-    s.acked = s.marked = 0;
-    s.round = static_cast<std::uint16_t>(std::clamp<std::uint32_t>(under_way, 1, kWhole));
+    round = {.length = static_cast<std::uint16_t>(std::clamp<std::uint32_t>(under_way, 1, kWhole))};
   }
 
-  static void on_silence(CongestionState& s) {
-    s.window = static_cast<std::uint16_t>(std::max<std::uint32_t>(s.window / 2, kLeast));
+  static void on_silence(Context& c) {
+    c.window = static_cast<std::uint16_t>(std::max<std::uint32_t>(c.window / 2, kLeast));
   }
 
-  [[nodiscard]] static std::uint32_t window(const CongestionState& s, std::uint32_t most) {
-    return std::clamp<std::uint32_t>(s.window / kUnit, 1, std::max(most, 1U));
+  [[nodiscard]] static std::uint32_t window(const Context& c, std::uint32_t most) {
+    return std::clamp<std::uint32_t>(c.window / kUnit, 1, std::max(most, 1U));
   }
 
  private:

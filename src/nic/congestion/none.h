@@ -8,10 +8,10 @@
 namespace weft::nic {
 
 struct NoCongestionControl {
-  static void start(CongestionState&, std::uint32_t) {}
-  static void on_ack(CongestionState&, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t) {}
-  static void on_silence(CongestionState&) {}
-  [[nodiscard]] static std::uint32_t window(const CongestionState&, std::uint32_t most) { return most; }
+  static void start(Context&, std::uint32_t) {}
+  static void on_ack(Context&, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t) {}
+  static void on_silence(Context&) {}
+  [[nodiscard]] static std::uint32_t window(const Context&, std::uint32_t most) { return most; }
 };
 
 }  // namespace weft::nic

@@ -22,7 +22,7 @@ class SelectiveRepeat {
   void on_receipt(Context& c, const wire::Packet& p, Stream stream) {
     core_.count(Counter::acks_rcvd);
     const wire::Receipt& r = p.headers.receipt;
-    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const Outflow flow = outflow(c, stream);
     const std::int32_t ahead = r.expected.ahead_of(flow.unacked);
     if (r.expected.ahead_of(flow.next) > 0) return core_.refuse(Refusal::ack_ghost);
     const auto progress = static_cast<std::uint32_t>(std::max(ahead, 0));
@@ -75,11 +75,11 @@ class SelectiveRepeat {
     }
     if (!under_way(c)) return;
     if (!may_wait_longer(c)) return;
-    with_congestion(core_.state.config.congestion, [&](auto cc) { cc.on_silence(c.srnic.congestion); });
+    with_congestion(core_.state.config.congestion, [&](auto cc) { cc.on_silence(c); });
     if (c.silences < 0xFF) ++c.silences;
     for (const Stream stream : {Stream::requests_out, Stream::responses_out}) {
-      const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
-      if (flow.under_way() == 0) continue;
+      const Outflow flow = outflow(c, stream);
+      if (flow.next == flow.unacked) continue;
       lost(c, stream, true);
       tell(c, stream, {.kind = LossEvent::Kind::silence, .run = c.silences});
     }
@@ -94,7 +94,7 @@ class SelectiveRepeat {
   // The peer has asked again for what was asked before: an answer is missing over there. If none is under way here, the
   // receipts for it were wrong; all that can be done is to wait for the peer's patience to end.
   void on_reminder(Context& c) {
-    if (responses_under_way(c) == 0) return;
+    if (c.responses_under_way == 0) return;
     lost(c, Stream::responses_out, true);
     tell(c, Stream::responses_out, {.kind = LossEvent::Kind::silence, .run = 1});
   }
@@ -149,12 +149,12 @@ class SelectiveRepeat {
 
   void control_congestion(Context& c, std::uint32_t acked, std::uint32_t marked) {
     with_congestion(core_.state.config.congestion, [&](auto cc) {
-      cc.on_ack(c.srnic.congestion, core_.state.config.window_packets, acked, marked, packets_under_way(c));
+      cc.on_ack(c, core_.state.config.window_packets, acked, marked, packets_under_way(c));
     });
   }
 
   void tell(Context& c, Stream stream, LossEvent e) {
-    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const Outflow flow = outflow(c, stream);
     e.stream = stream;
     e.base = flow.unacked;
     e.next = flow.next;
@@ -184,7 +184,7 @@ class SelectiveRepeat {
 
   void on_sack(Context& c, const wire::Packet& p, Stream stream) {
     const wire::Receipt& r = p.headers.receipt;
-    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const Outflow flow = outflow(c, stream);
     const wire::Psn psn = p.headers.bth.psn;
     if (psn.ahead_of(flow.next) >= 0 || r.run > kMaxWindow || r.run == 0) return core_.refuse(Refusal::ack_ghost);
     if (psn.ahead_of(flow.unacked) <= 0) return;  // of packets acknowledged since
@@ -196,7 +196,7 @@ class SelectiveRepeat {
   }
 
   void on_missing(Context& c, const wire::Packet& p, Stream stream) {
-    const Outflow flow = stream == Stream::requests_out ? requests_out(c) : responses_out(c);
+    const Outflow flow = outflow(c, stream);
     const wire::Psn psn = p.headers.bth.psn;
     const std::uint16_t count = p.headers.receipt.run;
     if (count == 0 || count > kMaxWindow || psn.plus(count).ahead_of(flow.next) > 0) {

@@ -51,12 +51,13 @@ class ResponsesOut {
       SavedResponse* s = find(c, c.responses.out_next);
       if (!send(c, *s, c.responses.out_next, budget)) return;
       c.responses.out_next = c.responses.out_next.plus(1);
+      ++c.responses_under_way;
     }
   }
 
   // One that was lost, again. False: it is of no use any more.
   bool send_again(Context& c, wire::Psn psn, TurnBudget& budget) {
-    if (psn.ahead_of(c.responses.out_unacked) < 0 || psn.ahead_of(c.responses.out_next) >= 0) return true;
+    if (psn.ahead_of(responses_out(c).unacked) < 0 || psn.ahead_of(c.responses.out_next) >= 0) return true;
     SavedResponse* s = find(c, psn);
     if (s == nullptr) return true;
     core_.count(Counter::read_responses_resent);
@@ -65,7 +66,7 @@ class ResponsesOut {
 
   // Everything before `end` has arrived.
   void acknowledged(Context& c, wire::Psn end) {
-    c.responses.out_unacked = end;
+    c.responses_under_way = static_cast<std::uint16_t>(c.responses.out_next.since(end));
     while (c.saved_pending > 0) {
       SavedResponse& oldest = at(c, 0);
       if (oldest.first.plus(oldest.packets).ahead_of(end) > 0) break;
@@ -77,7 +78,7 @@ class ResponsesOut {
 
   // Nobody takes the answers: the peer is gone. Our own requests will find out, if there are any.
   void give_up(Context& c) {
-    c.responses.out_next = c.responses.out_unacked = end_of_all(c);
+    c.responses.out_next = end_of_all(c);
     acknowledged(c, c.responses.out_next);
   }
 
@@ -144,8 +145,9 @@ class ResponsesOut {
     const std::uint32_t msn = s.msn;
     c.saved_next = static_cast<std::uint8_t>((c.saved_next + c.saved_size - (c.saved_pending - before)) % c.saved_size);
     c.saved_pending = static_cast<std::uint8_t>(before);
+    const wire::Psn unacked = responses_out(c).unacked;
     if (c.responses.out_next.ahead_of(first) > 0) c.responses.out_next = first;
-    if (c.responses.out_unacked.ahead_of(first) > 0) c.responses.out_unacked = first;
+    c.responses_under_way = unacked.ahead_of(first) < 0 ? static_cast<std::uint16_t>(c.responses.out_next.since(unacked)) : std::uint16_t{0};
     receipts_.owe_refusal(c, wire::NakCode::remote_access, Status::remote_access, reason, wire::Sequence(msn, 0, 0));
     return false;
   }

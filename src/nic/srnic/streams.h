@@ -59,29 +59,29 @@ inline Growth grow_run(const Inflow& f, wire::Psn psn) {
 
 // -- out ------------------------------------------------------------------------------------------------
 
+// Between them lies what is under way.
 struct Outflow {
-  wire::Psn next;
-  wire::Psn& unacked;
-  Stream stream;
-  [[nodiscard]] std::uint32_t under_way() const { return next.since(unacked); }
+  wire::Psn unacked, next;
 };
 
-inline Outflow requests_out(Context& c) { return {c.next_psn, c.unacked_psn, Stream::requests_out}; }
-inline Outflow responses_out(Context& c) { return {c.responses.out_next, c.responses.out_unacked, Stream::responses_out}; }
+inline Outflow requests_out(const Context& c) { return {c.unacked_psn, c.next_psn}; }
+inline Outflow responses_out(const Context& c) {
+  return {c.responses.out_next.minus(c.responses_under_way), c.responses.out_next};
+}
+inline Outflow outflow(const Context& c, Stream s) {
+  return s == Stream::requests_out ? requests_out(c) : responses_out(c);
+}
 
 inline std::uint32_t requests_under_way(const Context& c) { return c.next_psn.since(c.unacked_psn); }
-inline std::uint32_t responses_under_way(const Context& c) {
-  return c.responses.out_next.since(c.responses.out_unacked);
-}
 // Both share the congestion window: they take the same way.
-inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + responses_under_way(c); }
+inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + c.responses_under_way; }
 
 // How much may be under way.
 template <World W>
 [[nodiscard]] std::uint32_t window_of(const Core<W>& core, const Context& c) {
   const CardConfig& config = core.state.config;
   return with_congestion(config.congestion,
-                         [&](auto cc) { return cc.window(c.srnic.congestion, config.window_packets); });
+                         [&](auto cc) { return cc.window(c, config.window_packets); });
 }
 // Every so many packets, and often enough that a window never fills without.
 template <World W>
@@ -147,10 +147,11 @@ inline void begin_dialect(Context& c, Dialect dialect, const CardConfig& config)
   }
   c.srnic = SrnicRequests{};
   c.responses = SrnicResponses{};
-  c.responses.out_next = c.responses.out_unacked = c.expected_psn;
+  c.responses.out_next = c.expected_psn;
+  c.responses_under_way = 0;
   c.responses.in_expected = c.next_psn;
   c.next_ssn = 0;
-  with_congestion(config.congestion, [&](auto cc) { cc.start(c.srnic.congestion, config.window_packets); });
+  with_congestion(config.congestion, [&](auto cc) { cc.start(c, config.window_packets); });
   mark_capable(c, config);
 }
 

@@ -48,7 +48,7 @@ constexpr auto kKinds = [] {
 }();
 
 // What each kind of work takes from its union.
-int set_target(host::WorkRequest& r, const QueuePair& qp, const ibv_send_wr& wr) {
+int set_target(host::WorkRequest& r, const ibv_qp& qp, const ibv_send_wr& wr) {
   switch (r.kind) {
     case nic::WorkKind::send_immediate:
     case nic::WorkKind::write_immediate: r.immediate = be32toh(wr.imm_data); break;
@@ -56,7 +56,7 @@ int set_target(host::WorkRequest& r, const QueuePair& qp, const ibv_send_wr& wr)
     case nic::WorkKind::local_invalidate: r.invalidate = wire::Key(wr.invalidate_rkey); break;
     default: break;
   }
-  if (qp.qp_base.qp_type == IBV_QPT_UD) {
+  if (qp.qp_type == IBV_QPT_UD) {
     if (wr.wr.ud.ah == nullptr) return EINVAL;
     set_destination(r, *wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
     return 0;
@@ -83,7 +83,7 @@ int set_target(host::WorkRequest& r, const QueuePair& qp, const ibv_send_wr& wr)
   }
 }
 
-int post_one(QueuePair& qp, const ibv_send_wr& wr) {
+int post_one(const ibv_qp& qp, const host::Poster& poster, const ibv_send_wr& wr) {
   const auto opcode = static_cast<std::size_t>(raw(wr.opcode));
   if (opcode >= kKinds.size() || !kKinds[opcode].known) return EINVAL;
   const auto count = static_cast<std::size_t>(wr.num_sge);
@@ -103,7 +103,7 @@ int post_one(QueuePair& qp, const ibv_send_wr& wr) {
     for (std::size_t i = 0; i < count; ++i) sges.set(i, sge_of(wr.sg_list[i]));
     r.sges = sges.first(count);
   }
-  const int code = errno_of(qp.poster.post(r));
+  const int code = errno_of(poster.post(r));
   if (code == 0 && r.kind == nic::WorkKind::bind_window) ours(wr.bind_mw.mw).key = r.binding.new_key;
   return code;
 }
@@ -129,16 +129,21 @@ int post_receives(ibv_recv_wr* wr, ibv_recv_wr** bad, Post&& post) {
 
 }  // namespace
 
+// With thousands of queue pairs each cache line of each counts. All that is needed of the object is in its first, and the
+// queue pair's context is on its way while the lock is taken.
 int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
-  QueuePair& qp = ours(ibqp);
-  const Hold hold(*qp.owner);
+  Context& owner = context_of(ibqp->context);
+  const host::Poster poster{&owner.device, &owner.device.card().contexts[ibqp->handle]};
+  prefetch(poster.context);
+  prefetch(&poster.context->sq);
+  const Hold hold(owner);
   int code = hold ? 0 : EIO;
   if (code != 0) *bad = wr;
   for (; code == 0 && wr != nullptr; wr = wr->next) {
-    code = post_one(qp, *wr);
+    code = post_one(*ibqp, poster, *wr);
     if (code != 0) *bad = wr;
   }
-  if (hold) qp.owner->lane.rang();
+  if (hold) owner.lane.rang();
   return code;
 }
 
