@@ -95,6 +95,7 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
   if ((mask & QpMask::port) != 0 && a.port != 1) return Error::invalid_argument;
   if ((mask & QpMask::pkey_index) != 0 && a.pkey_index != 0) return Error::invalid_argument;
   if ((mask & QpMask::path) != 0 && !device_.card_.port.reaches(a.peer, a.gid_index)) return Error::invalid_argument;
+  if ((mask & QpMask::path) != 0 && a.service_level >= nic::kServiceLevels) return Error::invalid_argument;
   if ((mask & QpMask::mtu) != 0) {
     if (!std::has_single_bit(a.mtu) || a.mtu < 256 || a.mtu > 4096) return Error::invalid_argument;
     if (a.mtu > d.mtu) return Error::limit_exceeded;
@@ -138,6 +139,7 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
   if (given(QpMask::path)) {
     c.peer = a.peer;
     c.gid_index = a.gid_index;
+    c.service_level = a.service_level;
     c.marks.flow_label = a.flow_label;
     c.marks.traffic_class = a.traffic_class;
     c.marks.hop_limit = a.hop_limit;
@@ -174,6 +176,7 @@ QpAttributes QueuePair::query() const {
   a.rights = c.rights;
   a.peer = c.peer;
   a.gid_index = c.gid_index;
+  a.service_level = c.service_level;
   a.flow_label = c.marks.flow_label;
   a.traffic_class = c.marks.traffic_class;
   a.hop_limit = c.marks.hop_limit;

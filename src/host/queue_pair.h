@@ -37,6 +37,7 @@ struct QpAttributes {
   nic::Rights rights{};  // what the peer may do
   wire::Address peer{};  // path
   std::uint8_t gid_index = 0, traffic_class = 0, hop_limit = 64;
+  std::uint8_t service_level = 0;     // path too; 0 ... 15, what the card schedules by
   std::uint32_t flow_label = 0;       // IPv6
   std::uint16_t udp_source_port = 0;  // 0: chosen from the queue pair numbers
   std::uint16_t mtu = 1024;

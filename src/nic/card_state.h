@@ -11,6 +11,7 @@
 #include "nic/counters.h"
 #include "nic/memory.h"
 #include "nic/queues.h"
+#include "nic/schedule_policy.h"
 #include "nic/scheduler.h"
 #include "nic/timers.h"
 
@@ -22,6 +23,8 @@ struct CardConfig {
   std::uint32_t window_packets = 256;  // most packets of a connection under way
   std::uint32_t works_per_turn = 8;    // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
+  Policy policy = Policy::round_robin;  // whose turn it is
+  Weights weights = usual_weights();    // of the weighted policy
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
 };
 
@@ -70,7 +73,7 @@ struct CardState {
         cqs(c.max_cqs),
         srqs(c.max_srqs),
         memory(c.region_slot_bits),
-        ready(contexts.size()),
+        ready(c.policy, contexts.size(), contexts, c.weights),
         owing(contexts.size()),
         timers(contexts),
         cq_timers(cqs) {}
@@ -81,8 +84,8 @@ struct CardState {
   ZeroedTable<CompletionRing> cqs;
   ZeroedTable<SharedReceiveRing> srqs;
   MemoryGate memory;
-  SlotQueue ready;  // queue pairs with packets to send
-  SlotQueue owing;  // queue pairs that owe an acknowledgement
+  ReadyQueue<ContextTable> ready;  // queue pairs with packets to send
+  SlotQueue owing;                 // queue pairs that owe an acknowledgement
   TimerHeap<ContextTable> timers;
   TimerHeap<ZeroedTable<CompletionRing>> cq_timers;
   Counters counters;

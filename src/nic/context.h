@@ -53,6 +53,7 @@ struct alignas(64) Context {
   bool established : 1 = false;  // a packet has arrived
   bool flushed : 1 = false;
   std::uint8_t saved_pending = 0;  // READs and atomics to be answered
+  std::uint8_t service_level = 0;  // 0 ... 15: what the scheduler tells queue pairs apart by
   Time deadline = kNever;          // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
