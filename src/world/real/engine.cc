@@ -33,6 +33,10 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.card.max_cqs = 1U << 14;
   config.card.max_srqs = 1U << 12;
   config.card.region_slot_bits = 16;
+  config.card.policy = settings.policy;
+  config.card.weights = settings.weights;
+  config.card.works_per_turn = settings.works_per_turn;
+  config.card.burst_bytes = settings.burst_bytes;
   return config;
 }
 
