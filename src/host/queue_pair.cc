@@ -46,19 +46,25 @@ QueuePair::~QueuePair() {
   release_held_receive();
   options_.send_cq->purge(qpn_);
   options_.receive_cq->purge(qpn_);
-  device_.card_.timers.remove(slot_);
-  device_.card_.ready.remove(slot_);
-  device_.card_.owing.remove(slot_);
+  forget();
   device_.card_.contexts.erase(slot_);
+}
+
+// What the card keeps of it outside its context.
+void QueuePair::forget() {
+  nic::CardState& card = device_.card_;
+  card.timers.remove(slot_);
+  card.ready.remove(slot_);
+  card.owing.remove(slot_);
+  card.works.forget(slot_);
+  card.receives.forget(slot_);
 }
 
 // Everything but what was fixed when the queue pair was made is as new; its number stays.
 void QueuePair::reset() {
   const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
   const bool rung = context_.rung;  // it still stands among the doorbells
-  device_.card_.timers.remove(slot_);
-  device_.card_.ready.remove(slot_);
-  device_.card_.owing.remove(slot_);
+  forget();
   nic::Context& c = device_.card_.contexts.make(slot_);
   c.rung = rung;
   c.qpn = qpn_;

@@ -79,6 +79,7 @@ class QueuePair {
   void apply(const QpAttributes& a, std::uint32_t mask);
   void enter(nic::QpState to, const QpAttributes& a, std::uint32_t mask);
   void reset();
+  void forget();
   void release_held_receive();
 
   Device& device_;

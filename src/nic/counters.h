@@ -16,7 +16,8 @@ enum class Counter : std::uint8_t {
   sent_pkts, rcvd_pkts, sent_bytes, rcvd_bytes, acks_sent, acks_rcvd, duplicate_request, out_of_sequence,
   rcvd_rnr_err, send_rnr_err, rcvd_seq_err, retry_exceeded_err, retry_rnr_exceeded_err, local_ack_timeout_err,
   packet_seq_err, implied_nak_seq_err, out_of_buffer, retransmitted_pkts, read_responses_resent, rp_cnp_handled,
-  req_cqe_error, resp_cqe_error, completions, count_,
+  req_cqe_error, resp_cqe_error, completions, wqes_fetched, wqes_dropped, wqe_cache_hits, wqe_cache_misses,
+  receive_wqes_fetched, receive_wqe_cache_hits, receive_wqe_cache_misses, mtt_cache_hits, mtt_cache_misses, count_,
 };
 // clang-format on
 
@@ -25,7 +26,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "sent_pkts", "rcvd_pkts", "sent_bytes", "rcvd_bytes", "acks_sent", "acks_rcvd", "duplicate_request",
     "out_of_sequence", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
     "retry_rnr_exceeded_err", "local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err", "out_of_buffer",
-    "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions"};
+    "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions",
+    "wqes_fetched", "wqes_dropped", "wqe_cache_hits", "wqe_cache_misses", "receive_wqes_fetched",
+    "receive_wqe_cache_hits", "receive_wqe_cache_misses", "mtt_cache_hits", "mtt_cache_misses"};
 // clang-format on
 
 // clang-format off
@@ -37,7 +40,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "requests given up: the peer had no receive posted", "waits for an acknowledgement that timed out",
     "gaps that a NAK told of", "gaps in READ and atomic responses", "messages that found no receive posted",
     "packets sent again", "READ and atomic responses sent again", "congestion notifications heeded",
-    "send completions with an error", "receive completions with an error", "completions written"};
+    "send completions with an error", "receive completions with an error", "completions written",
+    "work entries read from host memory", "work entries read, not used in that turn, and dropped",
+    "work entries found in the card's cache", "work entries not found in the card's cache",
+    "receive entries read from host memory", "receive entries found in the card's cache",
+    "receive entries not found in the card's cache", "pages whose place the card knew",
+    "pages whose place was read from host memory"};
 // clang-format on
 
 class Counters {

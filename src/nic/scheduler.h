@@ -38,7 +38,9 @@ class SlotNumbers {
       small_[place] = static_cast<SmallSlot>(slot);
     }
   }
-  [[nodiscard]] std::size_t bytes() const { return small_.size() * sizeof(SmallSlot) + large_.size() * sizeof(LargeSlot); }
+  [[nodiscard]] std::size_t bytes() const {
+    return small_.size() * sizeof(SmallSlot) + large_.size() * sizeof(LargeSlot);
+  }
 
  private:
   bool large_table_;
