@@ -85,6 +85,16 @@ class Device {
       if (qp) visit(*qp);
     }
   }
+  // The same for every completion queue and every shared receive queue.
+  template <class Visit>
+  void for_each_queue(Visit&& visit) const {
+    for (const auto& cq : cqs_) {
+      if (cq) visit(*cq);
+    }
+    for (const auto& srq : srqs_) {
+      if (srq) visit(*srq);
+    }
+  }
 
   // -- events, as values --
   [[nodiscard]] Result<std::uint32_t> create_channel();

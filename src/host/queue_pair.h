@@ -65,6 +65,11 @@ class QueuePair {
   [[nodiscard]] nic::QpState state() const { return context_.state; }
   [[nodiscard]] const nic::Context& context() const { return context_; }
 
+  // Of host memory: its rings, and the READs and atomics that it remembers.
+  [[nodiscard]] std::size_t ring_bytes() const {
+    return sq_.size() + rq_.size() + saved_.size() * sizeof(nic::SavedResponse);
+  }
+
   // All or nothing: a refused call changes nothing.
   [[nodiscard]] Error modify(const QpAttributes& attributes, std::uint32_t mask);
   [[nodiscard]] QpAttributes query() const;

@@ -106,6 +106,14 @@ class MemoryGate {
   }
   [[nodiscard]] std::uint32_t slot_of(const Region& region) const { return regions_.slot_of(region); }
 
+  // Calls visit(const Region&) for every region and window, in the order of their slots.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t slot = 0; slot < regions_.size(); ++slot) {
+      if (regions_[slot].kind != RegionKind::free) visit(regions_[slot]);
+    }
+  }
+
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(regions_.size()); }
 
  private:
