@@ -1,4 +1,4 @@
-// How much memory a card needs on chip for a number of queue pairs: this one, and a conventional one. Everything follows
+// How much memory a card needs on chip for a number of queue pairs: this one, and a conventional one. All of it follows
 // from the structures' own sizes; the few sizes that somebody chose are the constants here.
 #pragma once
 
