@@ -49,13 +49,7 @@ class Core {
     const Refusal why = state.memory.translate(key, asker(c), want, address, length, at);
     if (state.memory.all_plain() || why != Refusal::none) [[likely]]
       return why;
-    const Region& region = state.memory.below(key);
-    // More than a packet is never moved at once: who asks for that asks for the first packet's sake, and whether it may
-    // move the others later.
-    const std::uint64_t now_moved = length <= kMaxMove ? length : 1;
-    if (region.table != nullptr && length != 0) at = walk_pages(state, world, region, at, now_moved);
-    const bool writes = any(want & (Rights::local_write | Rights::remote_write | Rights::remote_atomic));
-    return !state.memory.is_on_demand(key) || world.reach(at, length, writes) ? why : Refusal::page_fault;
+    return translate_further(key, want, length, at);
   }
 
   // Starts a packet to the connected peer. Headers that the opcode does not have keep what they had.
@@ -100,6 +94,19 @@ class Core {
     ++state.cqs[cq_number].produced;
     count(Counter::completions);
     world.complete(cq_number, done);
+  }
+
+ private:
+  // For regions that are on demand or have a translation table. Apart, so that the usual way stays short.
+  [[nodiscard, gnu::noinline]] Refusal translate_further(wire::Key key, Rights want, std::uint64_t length,
+                                                         std::byte*& at) {
+    const Region& region = state.memory.below(key);
+    // More than a packet is never moved at once: who asks for that asks for the first packet's sake, and whether it may
+    // move the others later.
+    const std::uint64_t now_moved = length <= kMaxMove ? length : 1;
+    if (region.table != nullptr && length != 0) at = walk_pages(state, world, region, at, now_moved);
+    const bool writes = any(want & (Rights::local_write | Rights::remote_write | Rights::remote_atomic));
+    return !state.memory.is_on_demand(key) || world.reach(at, length, writes) ? Refusal::none : Refusal::page_fault;
   }
 };
 

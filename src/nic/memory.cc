@@ -30,15 +30,15 @@ Region* MemoryGate::add_region(std::uint32_t domain, std::byte* host, std::uint6
 }
 
 void MemoryGate::set_rights(Region& region, Rights rights) {
-  if (includes(region.rights, Rights::on_demand)) --on_demand_;
+  if (includes(region.rights, Rights::on_demand)) --special_;
   region.rights = rights;
-  if (includes(region.rights, Rights::on_demand)) ++on_demand_;
+  if (includes(region.rights, Rights::on_demand)) ++special_;
 }
 
 void MemoryGate::set_table(Region& region, const TranslationEntry* table) {
-  if (region.table != nullptr) --with_tables_;
+  if (region.table != nullptr) --special_;
   region.table = table;
-  if (region.table != nullptr) ++with_tables_;
+  if (region.table != nullptr) ++special_;
 }
 
 Region* MemoryGate::add_window(std::uint32_t domain, RegionKind type, std::uint64_t random) {

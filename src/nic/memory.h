@@ -94,7 +94,7 @@ class MemoryGate {
   [[nodiscard]] Refusal invalidate(wire::Key key, Asker who);
 
   // Nothing here is on demand or has a translation table: whoever is let in needs to ask no further.
-  [[nodiscard]] bool all_plain() const { return on_demand_ + with_tables_ == 0; }
+  [[nodiscard]] bool all_plain() const { return special_ == 0; }
   [[nodiscard]] bool is_on_demand(wire::Key key) const {
     return includes(regions_[slot_of(key)].rights, Rights::on_demand);
   }
@@ -123,7 +123,7 @@ class MemoryGate {
   void unbind(Region& window);
 
   std::uint32_t slot_bits_;
-  std::uint32_t on_demand_ = 0, with_tables_ = 0;  // regions that are, that have
+  std::uint32_t special_ = 0;  // regions that are on demand, and those that have a table
   ZeroedTable<Region> regions_;
   Slots slots_;
 };

@@ -187,11 +187,16 @@ class ReadyQueue {
     if (policy == Policy::strict) return Chosen(std::in_place_type<Strict>, slots, owners);
     return Chosen(std::in_place_type<SlotQueue>, slots);
   }
-  // No table of functions, as std::visit may have: a branch that is always the same.
+  // No table of functions, as std::visit may have: a branch that is always the same. What is behind it stands apart, so
+  // that the usual way stays short.
   template <class Variant, class Act>
   static decltype(auto) with(Variant& chosen, Act&& act) {
     if (auto* queue = std::get_if<SlotQueue>(&chosen)) [[likely]]
       return act(*queue);
+    return with_unusual(chosen, act);
+  }
+  template <class Variant, class Act>
+  [[gnu::noinline]] static decltype(auto) with_unusual(Variant& chosen, const Act& act) {
     if (auto* queue = std::get_if<Weighted>(&chosen)) return act(*queue);
     return act(*std::get_if<Strict>(&chosen));
   }

@@ -39,7 +39,8 @@ class WorkFetch {
       read(fetched_);
     }
   }
-  void look_up() {
+  // Apart, so that the usual way stays short.
+  [[gnu::noinline]] void look_up() {
     WorkCache& cache = core_.state.works;
     const std::uint32_t slot = core_.slot(c_);
     if (cache.has(slot, first_)) return core_.count(Counter::wqe_cache_hits);
@@ -79,7 +80,7 @@ class ReceiveFetch {
   }
 
  private:
-  void look_up(const Context& c) {
+  [[gnu::noinline]] void look_up(const Context& c) {
     const bool shared = c.shared_rq != kNone;
     const SharedReceiveRing* srq = shared ? &core_.state.srqs[c.shared_rq] : nullptr;
     const std::uint32_t owner = shared ? core_.state.contexts.size() + c.shared_rq : core_.slot(c);
