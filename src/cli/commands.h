@@ -7,7 +7,8 @@
 
 namespace weft::cli {
 
-AddCommand add_run, add_devices, add_stat, add_explain, add_bench, add_demo;
-inline constexpr std::array kCommands{add_run, add_devices, add_stat, add_explain, add_bench, add_demo};
+AddCommand add_run, add_devices, add_stat, add_explain, add_memory, add_bench, add_demo, add_reproduce;
+inline constexpr std::array kCommands{add_run,    add_devices, add_stat, add_explain,
+                                      add_memory, add_bench,   add_demo, add_reproduce};
 
 }  // namespace weft::cli

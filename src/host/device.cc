@@ -17,6 +17,7 @@ Device::Device(const DeviceConfig& config, RandomSource& random)
       qps_(card_.contexts.size()),
       cqs_(config.card.max_cqs),
       srqs_(config.card.max_srqs),
+      tables_(card_.translations.enabled() ? card_.memory.size() : 0),
       doorbells_(card_.contexts.size()) {
   assert(!config.gids.empty() && config.gids.size() <= nic::Port::kMaxGids);
   std::copy(config.gids.begin(), config.gids.end(), card_.port.gids.begin());
@@ -60,12 +61,39 @@ Result<wire::Key> Device::register_region(Domain domain, const RegionOptions& o)
   if (!has_domain(domain) || o.memory == nullptr || o.length == 0 || !rights_agree(o.rights)) {
     return fail(Error::invalid_argument);
   }
+  if (!nic::is_page_size(o.page_bytes)) return fail(Error::invalid_argument);
   const std::uint64_t base = includes(o.rights, nic::Rights::zero_based) ? 0 : o.address;
   if (base + (o.length - 1) < base) return fail(Error::invalid_argument);  // wraps past the top of the space
   nic::Region* r = card_.memory.add_region(domain, o.memory, base, o.length, o.rights, random_.next());
   if (r == nullptr) return fail(Error::table_full);
+  r->page_shift = static_cast<std::uint8_t>(std::countr_zero(o.page_bytes));
+  lay_out(*r);
   ++*domain_users_[domain];
   return r->key;
+}
+
+// Writes the region's translation table, if the card wants one. An on-demand region has none: its pages come and go,
+// and the world is asked about them.
+void Device::lay_out(nic::Region& r) {
+  if (tables_.empty() || includes(r.rights, nic::Rights::on_demand)) return;
+  const std::uint64_t pages = nic::pages_of(r.base, r.length, r.page_shift);
+  const std::uint64_t page_bytes = std::uint64_t{1} << r.page_shift;
+  auto table = std::make_unique<nic::TranslationEntry[]>(pages);
+  std::byte* page = r.host - (r.base & (page_bytes - 1));
+  for (std::uint64_t i = 0; i < pages; ++i) table[i].page = page + i * page_bytes;
+  card_.memory.set_table(r, table.get());
+  tables_[card_.memory.slot_of(r)] = std::move(table);
+  translation_entries_ += pages;
+}
+
+void Device::forget_layout(nic::Region& r) {
+  if (r.table == nullptr) return;
+  const std::uint64_t pages = nic::pages_of(r.base, r.length, r.page_shift);
+  const std::uint32_t slot = card_.memory.slot_of(r);
+  card_.translations.forget(slot, pages);
+  card_.memory.set_table(r, nullptr);
+  tables_[slot].reset();
+  translation_entries_ -= pages;
 }
 
 Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, const RegionOptions* translation,
@@ -79,6 +107,12 @@ Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, con
     const std::uint64_t base = translation->address;
     if (translation->memory == nullptr || translation->length == 0) return Error::invalid_argument;
     if (base + (translation->length - 1) < base) return Error::invalid_argument;
+    if (!nic::is_page_size(translation->page_bytes)) return Error::invalid_argument;
+  }
+  forget_layout(*r);
+  if (translation != nullptr) {
+    const std::uint64_t base = translation->address;
+    r->page_shift = static_cast<std::uint8_t>(std::countr_zero(translation->page_bytes));
     r->host = translation->memory;
     r->length = translation->length;
     r->base = includes(rights.value_or(r->rights), nic::Rights::zero_based) ? 0 : base;
@@ -89,6 +123,7 @@ Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, con
     r->domain = *domain;
   }
   if (rights) card_.memory.set_rights(*r, *rights);
+  lay_out(*r);
   return Error::none;
 }
 
@@ -97,6 +132,7 @@ Error Device::deregister_region(wire::Key key) {
   if (r == nullptr || r->kind != nic::RegionKind::region) return Error::invalid_argument;
   if (r->windows != 0) return Error::busy;
   --*domain_users_[r->domain];
+  forget_layout(*r);
   card_.memory.remove(*r);
   return Error::none;
 }

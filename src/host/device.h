@@ -41,6 +41,7 @@ struct RegionOptions {
   std::uint64_t length = 0;
   std::uint64_t address = 0;  // what peers and work requests call the first byte
   nic::Rights rights = nic::Rights::none;
+  std::uint64_t page_bytes = nic::kSmallestPage;  // an entry of the translation table each: 4 KB ... 1 GB
 };
 
 class Device {
@@ -63,6 +64,8 @@ class Device {
   Error reregister_region(wire::Key key, std::optional<Domain> domain, const RegionOptions* translation,
                           std::optional<nic::Rights> rights);
   Error deregister_region(wire::Key key);
+  // What translation tables take of host memory.
+  [[nodiscard]] std::uint64_t translation_bytes() const { return translation_entries_ * sizeof(nic::TranslationEntry); }
   [[nodiscard]] Result<wire::Key> create_window(Domain domain, int type);
   Error destroy_window(wire::Key key);
 
@@ -82,6 +85,16 @@ class Device {
   void for_each_qp(Visit&& visit) const {
     for (const auto& qp : qps_) {
       if (qp) visit(*qp);
+    }
+  }
+  // The same for every completion queue and every shared receive queue.
+  template <class Visit>
+  void for_each_queue(Visit&& visit) const {
+    for (const auto& cq : cqs_) {
+      if (cq) visit(*cq);
+    }
+    for (const auto& srq : srqs_) {
+      if (srq) visit(*srq);
     }
   }
 
@@ -130,6 +143,8 @@ class Device {
     bool live = false;
   };
   static void forget_event(Channel& channel, CompletionQueue& cq);
+  void lay_out(nic::Region& region);
+  void forget_layout(nic::Region& region);
   [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
   [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);
@@ -146,6 +161,8 @@ class Device {
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;
   std::vector<std::unique_ptr<SharedReceiveQueue>> srqs_;
   std::vector<Channel> channels_;
+  std::vector<std::unique_ptr<nic::TranslationEntry[]>> tables_;  // of regions by slot; none if the card has no cache
+  std::uint64_t translation_entries_ = 0;
   std::deque<nic::Event> async_events_;
   nic::SlotQueue doorbells_;
   LossQueue losses_;

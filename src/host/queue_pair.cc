@@ -48,19 +48,25 @@ QueuePair::~QueuePair() {
   release_held_receive();
   options_.send_cq->purge(qpn_);
   options_.receive_cq->purge(qpn_);
-  device_.card_.timers.remove(slot_);
-  device_.card_.ready.remove(slot_);
-  device_.card_.owing.remove(slot_);
+  forget();
   device_.card_.contexts.erase(slot_);
+}
+
+// What the card keeps of it outside its context.
+void QueuePair::forget() {
+  nic::CardState& card = device_.card_;
+  card.timers.remove(slot_);
+  card.ready.remove(slot_);
+  card.owing.remove(slot_);
+  card.works.forget(slot_);
+  card.receives.forget(slot_);
 }
 
 // Everything but what was fixed when the queue pair was made is as new; its number stays.
 void QueuePair::reset() {
   const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
   const bool rung = context_.rung;  // it still stands among the doorbells
-  device_.card_.timers.remove(slot_);
-  device_.card_.ready.remove(slot_);
-  device_.card_.owing.remove(slot_);
+  forget();
   nic::Context& c = device_.card_.contexts.make(slot_);
   c.rung = rung;
   c.qpn = qpn_;
@@ -122,6 +128,7 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
   if ((mask & QpMask::port) != 0 && a.port != 1) return Error::invalid_argument;
   if ((mask & QpMask::pkey_index) != 0 && a.pkey_index != 0) return Error::invalid_argument;
   if ((mask & QpMask::path) != 0 && !device_.card_.port.reaches(a.peer, a.gid_index)) return Error::invalid_argument;
+  if ((mask & QpMask::path) != 0 && a.service_level >= nic::kServiceLevels) return Error::invalid_argument;
   if ((mask & QpMask::mtu) != 0) {
     if (!std::has_single_bit(a.mtu) || a.mtu < 256 || a.mtu > 4096) return Error::invalid_argument;
     if (a.mtu > d.mtu) return Error::limit_exceeded;
@@ -166,6 +173,7 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
   if (given(QpMask::path)) {
     c.peer = a.peer;
     c.gid_index = a.gid_index;
+    c.service_level = a.service_level;
     c.marks.flow_label = a.flow_label;
     c.marks.traffic_class = a.traffic_class;
     c.marks.hop_limit = a.hop_limit;
@@ -216,6 +224,7 @@ QpAttributes QueuePair::query() const {
   a.rights = c.rights;
   a.peer = c.peer;
   a.gid_index = c.gid_index;
+  a.service_level = c.service_level;
   a.flow_label = c.marks.flow_label;
   constexpr std::uint8_t kEcn = 3;  // the card's own, in srnic
   a.traffic_class = static_cast<std::uint8_t>(c.marks.traffic_class & (c.dialect == nic::Dialect::srnic ? ~kEcn : 0xFF));

@@ -37,6 +37,7 @@ struct QpAttributes {
   nic::Rights rights{};  // what the peer may do
   wire::Address peer{};  // path
   std::uint8_t gid_index = 0, traffic_class = 0, hop_limit = 64;
+  std::uint8_t service_level = 0;     // path too; 0 ... 15, what the card schedules by
   std::uint32_t flow_label = 0;       // IPv6
   std::uint16_t udp_source_port = 0;  // 0: chosen from the queue pair numbers
   std::uint16_t mtu = 1024;
@@ -64,6 +65,11 @@ class QueuePair {
   [[nodiscard]] nic::QpState state() const { return context_.state; }
   [[nodiscard]] const nic::Context& context() const { return context_; }
 
+  // Of host memory: its rings, and the READs and atomics that it remembers.
+  [[nodiscard]] std::size_t ring_bytes() const {
+    return sq_.size() + rq_.size() + saved_.size() * sizeof(nic::SavedResponse);
+  }
+
   // All or nothing: a refused call changes nothing.
   [[nodiscard]] Error modify(const QpAttributes& attributes, std::uint32_t mask);
   [[nodiscard]] QpAttributes query() const;
@@ -81,6 +87,7 @@ class QueuePair {
   void apply(const QpAttributes& a, std::uint32_t mask);
   void enter(nic::QpState to, const QpAttributes& a, std::uint32_t mask);
   void reset();
+  void forget();
   void release_held_receive();
   void release_recovery();
   void mark_capable();

@@ -97,7 +97,10 @@ SharedReceiveQueue::SharedReceiveQueue(nic::CardState& card, std::uint32_t numbe
   ring_.live = true;
 }
 
-SharedReceiveQueue::~SharedReceiveQueue() { card_.srqs.erase(number_); }
+SharedReceiveQueue::~SharedReceiveQueue() {
+  card_.receives.forget(card_.contexts.size() + number_);
+  card_.srqs.erase(number_);
+}
 
 Error SharedReceiveQueue::post(const ReceiveRequest& request) {
   if (ring_.free_count == 0) return Error::queue_full;

@@ -25,6 +25,7 @@ class CompletionQueue {
   [[nodiscard]] std::uint32_t capacity() const { return ring_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return ring_.visible - ring_.consumed; }
   [[nodiscard]] bool overflowed() const { return ring_.overflowed; }
+  [[nodiscard]] std::size_t ring_bytes() const { return memory_.size() * sizeof(nic::Completion); }
 
   // Takes completions that have become visible; how many.
   std::uint32_t poll(std::span<nic::Completion> out);
@@ -64,6 +65,9 @@ class SharedReceiveQueue {
   [[nodiscard]] std::uint32_t capacity() const { return 1U << ring_.shift; }
   [[nodiscard]] std::uint32_t max_sges() const { return max_sges_; }
   [[nodiscard]] std::uint32_t limit() const { return ring_.limit; }
+  [[nodiscard]] std::size_t ring_bytes() const {
+    return std::size_t{capacity()} * (ring_.stride + 2 * sizeof(std::uint32_t));
+  }
   [[nodiscard]] Error post(const ReceiveRequest& request);
   Error set_limit(std::uint32_t limit);
 

@@ -28,6 +28,7 @@ class RingMemory {
     if (data_ != nullptr) pool_->deallocate(data_, bytes_, kAlignment);
   }
   [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return bytes_; }
 
  private:
   static constexpr std::size_t kAlignment = 64;  // work with one element is one cache line

@@ -4,6 +4,7 @@
 #include "base/canary.h"
 #include "nic/core.h"
 #include "nic/scatter_gather.h"
+#include "nic/work_fetch.h"
 
 namespace weft::nic {
 
@@ -108,8 +109,7 @@ class Endings {
         core_.world.notify({EventKind::srq_limit_reached, c.shared_rq});
       }
     }
-    const Receive& r = receive_at(c, c.receive_entry);
-    core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
+    ReceiveFetch<W>(core_).take(c, receive_at(c, c.receive_entry));
     return true;
   }
   [[nodiscard]] const Receive& receive_at(const Context& c, std::uint32_t entry) const {

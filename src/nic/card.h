@@ -86,7 +86,7 @@ class Card {
       c.ack_queued = false;
       with_transport(c, [&](auto& transport) { transport.acknowledge(c); });
     }
-    SlotQueue& ready = core_.state.ready;
+    auto& ready = core_.state.ready;
     for (; turns > 0 && !ready.empty(); --turns) {
       fetch_ahead(ready.peek(kAhead));
       turn(ready.pop());

@@ -14,8 +14,11 @@
 #include "nic/early.h"
 #include "nic/memory.h"
 #include "nic/queues.h"
+#include "nic/schedule_policy.h"
 #include "nic/scheduler.h"
 #include "nic/timers.h"
+#include "nic/translation.h"
+#include "nic/work_cache.h"
 
 namespace weft::nic {
 
@@ -25,6 +28,11 @@ struct CardConfig {
   std::uint32_t window_packets = 256;  // most packets of a connection under way
   std::uint32_t works_per_turn = 8;    // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
+  Policy policy = Policy::round_robin;  // whose turn it is
+  Weights weights = usual_weights();    // of the weighted policy
+  // On-chip caches, in bytes. 0 is none: work entries are fetched and dropped, receive entries fetched one by one, and
+  // a region's first byte tells where all of it is.
+  std::uint32_t work_cache_bytes = 0, receive_cache_bytes = 0, mtt_cache_bytes = 0;
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
   // -- srnic
   CongestionControl congestion = CongestionControl::dctcp;
@@ -79,8 +87,11 @@ struct CardState {
         cqs(c.max_cqs),
         srqs(c.max_srqs),
         memory(c.region_slot_bits),
-        ready(contexts.size()),
+        ready(c.policy, contexts.size(), contexts, c.weights),
         owing(contexts.size()),
+        works(c.work_cache_bytes, contexts.size()),
+        receives(c.receive_cache_bytes, contexts.size() + c.max_srqs),
+        translations(c.mtt_cache_bytes),
         timers(contexts),
         cq_timers(cqs),
         early(c.early_notes),
@@ -92,8 +103,11 @@ struct CardState {
   ZeroedTable<CompletionRing> cqs;
   ZeroedTable<SharedReceiveRing> srqs;
   MemoryGate memory;
-  SlotQueue ready;  // queue pairs with packets to send
-  SlotQueue owing;  // queue pairs that owe an acknowledgement
+  ReadyQueue<ContextTable> ready;  // queue pairs with packets to send
+  SlotQueue owing;                 // queue pairs that owe an acknowledgement
+  WorkCache works;                 // of queue pairs, by slot
+  WorkCache receives;              // of queue pairs, by slot, and behind them of shared receive queues
+  TranslationCache translations;
   TimerHeap<ContextTable> timers;
   TimerHeap<ZeroedTable<CompletionRing>> cq_timers;
   EarlyNotes early;                // in host memory,

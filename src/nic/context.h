@@ -114,6 +114,7 @@ struct alignas(64) Context {
   bool may_fall_back : 1 = false;      // srnic by agreement: the peer may still turn out to speak roce
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
   Dialect dialect = Dialect::roce;
+  std::uint8_t service_level = 0;  // 0 ... 15: what the scheduler tells queue pairs apart by
   std::uint8_t silences = 0;       // srnic: timeouts in a row
   std::uint16_t marked_share = 0;  // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
   std::uint8_t max_send_sges = 0;  // the host's: what a work request may have,

@@ -4,6 +4,7 @@
 
 #include "base/fixed_vector.h"
 #include "nic/card_state.h"
+#include "nic/page_walk.h"
 #include "nic/world.h"
 #include "wire/packet.h"
 
@@ -16,6 +17,8 @@ class Core {
 
   CardState& state;
   W& world;
+  static constexpr std::uint64_t kMaxMove = 4096;  // bytes: the largest path MTU
+
   Time now = 0;
   const wire::Packet* in_hand = nullptr;  // the packet that is being judged
   OutPacket out;
@@ -55,10 +58,9 @@ class Core {
                                   std::uint64_t length, std::byte*& at) {
     world.touch(OnChip::region, key.raw());
     const Refusal why = state.memory.translate(key, asker(c), want, address, length, at);
-    if (state.memory.on_demand_regions() == 0 || why != Refusal::none) [[likely]]
+    if (state.memory.all_plain() || why != Refusal::none) [[likely]]
       return why;
-    const bool writes = any(want & (Rights::local_write | Rights::remote_write | Rights::remote_atomic));
-    return !state.memory.is_on_demand(key) || world.reach(at, length, writes) ? why : Refusal::page_fault;
+    return translate_further(key, want, length, at);
   }
 
   // Starts a packet to the connected peer. Headers that the opcode does not have keep what they had.
@@ -103,6 +105,19 @@ class Core {
     ++state.cqs[cq_number].produced;
     count(Counter::completions);
     world.complete(cq_number, done);
+  }
+
+ private:
+  // For regions that are on demand or have a translation table. Apart, so that the usual way stays short.
+  [[nodiscard, gnu::noinline]] Refusal translate_further(wire::Key key, Rights want, std::uint64_t length,
+                                                         std::byte*& at) {
+    const Region& region = state.memory.below(key);
+    // More than a packet is never moved at once: who asks for that asks for the first packet's sake, and whether it may
+    // move the others later.
+    const std::uint64_t now_moved = length <= kMaxMove ? length : 1;
+    if (region.table != nullptr && length != 0) at = walk_pages(state, world, region, at, now_moved);
+    const bool writes = any(want & (Rights::local_write | Rights::remote_write | Rights::remote_atomic));
+    return !state.memory.is_on_demand(key) || world.reach(at, length, writes) ? Refusal::none : Refusal::page_fault;
   }
 };
 

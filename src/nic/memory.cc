@@ -30,9 +30,15 @@ Region* MemoryGate::add_region(std::uint32_t domain, std::byte* host, std::uint6
 }
 
 void MemoryGate::set_rights(Region& region, Rights rights) {
-  if (includes(region.rights, Rights::on_demand)) --on_demand_;
+  if (includes(region.rights, Rights::on_demand)) --special_;
   region.rights = rights;
-  if (includes(region.rights, Rights::on_demand)) ++on_demand_;
+  if (includes(region.rights, Rights::on_demand)) ++special_;
+}
+
+void MemoryGate::set_table(Region& region, const TranslationEntry* table) {
+  if (region.table != nullptr) --special_;
+  region.table = table;
+  if (region.table != nullptr) ++special_;
 }
 
 Region* MemoryGate::add_window(std::uint32_t domain, RegionKind type, std::uint64_t random) {
@@ -48,6 +54,7 @@ void MemoryGate::remove(Region& region) {
   assert(region.windows == 0 && "the host refuses to remove a region with windows");
   if (region.bound) unbind(region);
   set_rights(region, Rights::none);
+  set_table(region, nullptr);
   const std::uint32_t slot = regions_.slot_of(region);
   const wire::Key last = region.key;
   regions_.erase(slot);

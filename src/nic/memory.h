@@ -9,6 +9,7 @@
 #include "base/zeroed_table.h"
 #include "nic/rights.h"
 #include "nic/slots.h"
+#include "nic/translation.h"
 #include "wire/refusal.h"
 #include "wire/types.h"
 
@@ -28,6 +29,8 @@ struct alignas(64) Region {
   std::uint32_t parent = 0;   // windows: slot of the region below
   std::uint32_t windows = 0;  // regions: windows bound to it
   wire::Qpn bound_qp{};       // type 2 windows belong to a queue pair
+  std::uint8_t page_shift = 12;
+  const TranslationEntry* table = nullptr;  // in host memory, an entry for each page; nullptr: not needed
 };
 static_assert(sizeof(Region) == 64);
 
@@ -78,6 +81,7 @@ class MemoryGate {
                                    Rights rights, std::uint64_t random);
   [[nodiscard]] Region* add_window(std::uint32_t domain, RegionKind type, std::uint64_t random);
   void set_rights(Region& region, Rights rights);
+  void set_table(Region& region, const TranslationEntry* table);
   void remove(Region& region);
   [[nodiscard]] Region* find(wire::Key key);
   // The same object whatever variant its key has now: windows change theirs with every binding.
@@ -89,9 +93,25 @@ class MemoryGate {
   // Closes a type 2 window of this queue pair. Nothing else can be invalidated from user space.
   [[nodiscard]] Refusal invalidate(wire::Key key, Asker who);
 
-  [[nodiscard]] std::uint32_t on_demand_regions() const { return on_demand_; }
+  // Nothing here is on demand or has a translation table: whoever is let in needs to ask no further.
+  [[nodiscard]] bool all_plain() const { return special_ == 0; }
   [[nodiscard]] bool is_on_demand(wire::Key key) const {
     return includes(regions_[slot_of(key)].rights, Rights::on_demand);
+  }
+
+  // The region that a good key opens, or onto which it opens a window.
+  [[nodiscard]] const Region& below(wire::Key key) const {
+    const Region& r = regions_[slot_of(key)];
+    return r.kind == RegionKind::region ? r : regions_[r.parent];
+  }
+  [[nodiscard]] std::uint32_t slot_of(const Region& region) const { return regions_.slot_of(region); }
+
+  // Calls visit(const Region&) for every region and window, in the order of their slots.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t slot = 0; slot < regions_.size(); ++slot) {
+      if (regions_[slot].kind != RegionKind::free) visit(regions_[slot]);
+    }
   }
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(regions_.size()); }
@@ -103,7 +123,7 @@ class MemoryGate {
   void unbind(Region& window);
 
   std::uint32_t slot_bits_;
-  std::uint32_t on_demand_ = 0;  // regions that are
+  std::uint32_t special_ = 0;  // regions that are on demand, and those that have a table
   ZeroedTable<Region> regions_;
   Slots slots_;
 };

@@ -3,6 +3,7 @@
 // acknowledgement that pushes a deadline back costs one store, not a heap operation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -15,7 +16,14 @@ namespace weft::nic {
 // `Owners` answers owners[id].deadline and owners[id].timer_place.
 template <class Owners>
 class TimerHeap {
+  struct Entry {
+    Time when;
+    std::uint32_t id;
+  };
+
  public:
+  static constexpr std::size_t kEntryBytes = sizeof(Entry);
+
   // Every owner stands in the heap at most once: with room for all of them it never grows.
   explicit TimerHeap(Owners& owners) : owners_(owners) { heap_.reserve(owners.size()); }
 
@@ -58,11 +66,9 @@ class TimerHeap {
     return kNone;
   }
 
+  [[nodiscard]] std::size_t bytes() const { return heap_.capacity() * kEntryBytes; }
+
  private:
-  struct Entry {
-    Time when;
-    std::uint32_t id;
-  };
   void set(std::uint32_t place, Entry e) {
     heap_[place] = e;
     owners_[e.id].timer_place = place;

@@ -30,9 +30,9 @@ struct OutPacket {
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
-enum class OnChip : std::uint8_t { context, region, completion_queue, shared_receive_queue };
+enum class OnChip : std::uint8_t { context, region, completion_queue, shared_receive_queue, translation };
 // What a read over the bus is for.
-enum class BusRead : std::uint8_t { work, receive, saved_response, payload };
+enum class BusRead : std::uint8_t { work, receive, saved_response, payload, translation };
 
 // clang-format off
 enum class EventKind : std::uint8_t {

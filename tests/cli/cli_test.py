@@ -105,6 +105,8 @@ class CommandLine(unittest.TestCase):
             self.refused("demo", f"--seed={seed}", says=f"'{seed}' is not a whole number")
         self.refused("demo", "--no-such-flag", says="--no-such-flag")
         self.refused("demo", "extra", says="extra")
+        for qps in ["0", "-1", "x", "1e4", "16777217", ""]:
+            self.refused("memory", f"--qps={qps}", says="--qps")
         self.refused("frobnicate", says="there is no command 'frobnicate'")
         self.refused(says="which command?")
 
@@ -114,6 +116,90 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("Usage: weft", done.stdout)
         self.assertRegex(weft("--version").stdout, r"\Aweft \d+\.\d+\.\d+\n\Z")
+
+
+class Memory(unittest.TestCase):
+    def facts(self, *arguments):
+        return json.loads(weft("memory", "--json", *arguments).stdout)
+
+    def test_the_papers_tables_at_ten_thousand_queue_pairs(self):
+        facts = self.facts()
+        self.assertEqual(facts["qps"], 10_000)
+        rows = {s["structure"]: (s["conventional_bytes"], s["srnic_bytes"]) for s in facts["structures"]}
+        mega = 1 << 20
+        for name, conventional, srnic in (("receive_buffer", 0.6, 0.6), ("qpc", 2.0, 2.0), ("mtt", 8, 1.2),
+                                          ("wqe_cache", 9.8, 0), ("bitmap", 3.0, 0),
+                                          ("reordering_buffer", 4.9 * 1024, 0), ("outstanding_requests", 114.4, 0)):
+            self.assertAlmostEqual(rows[name][0] / mega, conventional, delta=0.05 * conventional, msg=name)
+            self.assertAlmostEqual(rows[name][1] / mega, srnic, delta=0.05 * srnic, msg=name)
+        self.assertEqual(rows["schedule_queue"][1], 20_000)
+        parts = facts["table2"]
+        self.assertEqual(parts.pop("total"), sum(parts.values()))
+        self.assertLessEqual(sum(parts.values()), 4.4 * mega)
+        self.assertEqual(facts["srnic_total_bytes"], sum(srnic for _, srnic in rows.values()))
+        self.assertEqual(facts["conventional_total_bytes"], sum(conventional for conventional, _ in rows.values()))
+        self.assertEqual(facts["in_software"]["qpc_table"], 16384 * 256)
+
+    def test_any_number_of_queue_pairs(self):
+        few, many = self.facts("--qps", "1"), self.facts("--qps", "100000")
+        row = {s["structure"]: s["srnic_bytes"] for s in many["structures"]}
+        self.assertEqual(row["qpc"], 100_000 * many["context_state_bytes"])
+        self.assertEqual(row["schedule_queue"], 400_000)  # slots of such a table need more than 16 bits
+        self.assertLess(few["srnic_total_bytes"], 2 << 20)
+
+    def test_what_people_read(self):
+        text = weft("memory").stdout
+        self.assertRegex(text, r"(?m)^MTT +8\.0 MB +1\.2 MB ")
+        self.assertRegex(text, r"(?m)^reordering buffer +4\.9 GB +0 ")
+        self.assertRegex(text, r"(?m)^schedule queue +19\.5 KB +19\.5 KB ")
+        self.assertRegex(text, r"(?m)^receive buffer +0\.6 MB +0\.6 MB ")
+        self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
+
+
+class Reproduce(unittest.TestCase):
+    IDS = ["srnic-table1", "srnic-table2", "srnic-schedq", "srnic-18x"]
+
+    def test_claims_are_met(self):
+        done = weft("reproduce", "--json", *self.IDS)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        rows = json.loads(done.stdout)
+        for row in rows:
+            self.assertLessEqual({"id", "claimed", "measured", "band", "verdict"}, row.keys())
+            self.assertIn(row["verdict"], ("met", "calibrated"), row)
+        wholes = {row["id"]: row["measured"] for row in rows if row["row"] is None}
+        self.assertEqual(wholes, {"srnic-table1": 14, "srnic-table2": 5})
+        queue = next(row for row in rows if row["id"] == "srnic-schedq")
+        self.assertEqual((queue["claimed"], queue["measured"]), (19.5, 20_000 / 1024))
+
+    def test_what_is_an_input_is_called_that(self):
+        rows = json.loads(weft("reproduce", "--json", "srnic-table1").stdout)
+        calibrated = [row["row"] for row in rows if row["verdict"] == "calibrated"]
+        self.assertEqual(calibrated, ["conventional receive buffer", "SRNIC receive buffer", "SRNIC MTT"])
+
+    def test_headers_are_counted_by_the_encoder(self):
+        done = weft("reproduce", "--json", "srnic-header")
+        rows = {row["row"]: row for row in json.loads(done.stdout)}
+        self.assertEqual(rows["RoCE header"]["measured"], 58)
+        for name, measured in (("SEND header", 66), ("WRITE header", 78), ("SEND goodput change", -0.734),
+                               ("WRITE goodput change", -1.815)):
+            if rows[name]["measured"] is None:  # a card that does not speak SRNIC's dialect cannot meet the claim
+                self.assertEqual((rows[name]["verdict"], done.returncode), ("missed", 1))
+            else:
+                self.assertAlmostEqual(rows[name]["measured"], measured, delta=0.001)
+                self.assertEqual((rows[name]["verdict"], done.returncode), ("met", 0))
+
+    def test_what_people_read_says_the_same(self):
+        text = weft("reproduce", *self.IDS).stdout
+        for row in json.loads(weft("reproduce", "--json", *self.IDS).stdout):
+            self.assertIn(row["row"] or "all", text)
+        self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
+
+    def test_unknown_claims_are_refused_with_the_known_ones(self):
+        for arguments in (["srnic-table9"], ["srnic-table1", "x"], []):
+            done = weft("reproduce", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            for known in self.IDS:
+                self.assertIn(known, done.stderr)
 
 
 class Color(unittest.TestCase):

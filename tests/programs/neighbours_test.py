@@ -1,4 +1,6 @@
-"""Several programs on one address at once."""
+"""Several programs on one address at once, and what can be asked about them."""
+
+import json
 
 from stage import Stage, free_port, main
 
@@ -31,6 +33,19 @@ class Neighbours(Stage):
             said = self.ask(server, "rping", "-c", "-v", "-V", "-C", 10, "-a", address, "-p", port, address=address)
             self.assertEqual(said.count("ping data"), 10)
             self.finish(server)
+
+    def test_weft_memory_tells_what_a_running_program_takes(self):
+        port = free_port()
+        server = self.start("ibv_rc_pingpong", "-g", 0, "-p", port, address=self.address(), flags=("--max-qps", 100))
+        self.wait_for_port(server, port)  # by now it has a queue pair, a region and a completion queue
+        facts = json.loads(self.finish(self.start_plain(self.weft, "memory", "--json"), server))
+        mine, = (p for p in facts["programs"] if p["process"] == server.pid)
+        self.assertEqual((mine["queue_pairs"], mine["regions"], mine["windows"]), (1, 1, 0))
+        self.assertEqual(mine["context_state_bytes"], facts["context_state_bytes"])
+        self.assertEqual(mine["context_table_bytes"], 128 * 256)
+        self.assertEqual(mine["registered_bytes"], 4096)  # the message of ibv_rc_pingpong
+        self.assertGreater(mine["ring_bytes"], 500 * 32)  # and its 500 receives
+        self.assertIn("ibv_rc_pingpong", self.finish(self.start_plain(self.weft, "memory"), server))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ void bring_up(Node& node, host::QueuePair& qp, const Node& peer, const host::Que
   a.peer = peer.host.address();
   a.peer_qpn = peer_qp.qpn();
   a.mtu = spec.mtu;
+  a.service_level = spec.service_level;
   a.receive_psn = peer_spec.psn;
   a.max_peer_reads = spec.max_peer_reads;
   a.min_rnr_timer = spec.min_rnr_timer;

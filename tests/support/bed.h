@@ -60,6 +60,7 @@ struct QpSpec {
   std::uint8_t ack_timeout = 8;  // 1.05 ms
   std::uint8_t retry_count = 7, rnr_retry = 7, min_rnr_timer = 1;
   std::uint8_t max_reads = 4, max_peer_reads = 4;
+  std::uint8_t service_level = 0;
   nic::Rights rights = nic::kRemoteRights;
   wire::Qkey qkey{0x1234};
 };

@@ -197,6 +197,24 @@ TEST_F(ObjectsTest, BadTransitions) {
   EXPECT_EQ(ibv_modify_qp(qp, &a, mask), 0);
 }
 
+TEST_F(ObjectsTest, AServiceLevelIsKeptWithThePath) {
+  ibv_qp* qp = make_qp();
+  ASSERT_EQ(to_init(qp), 0);
+  ibv_qp_attr a{};
+  a.qp_state = IBV_QPS_RTR;
+  a.path_mtu = IBV_MTU_1024;
+  a.ah_attr = to_self();
+  a.ah_attr.sl = 11;
+  ASSERT_EQ(ibv_modify_qp(qp, &a,
+                          IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+            0);
+  ibv_qp_attr back{};
+  ibv_qp_init_attr init{};
+  ASSERT_EQ(ibv_query_qp(qp, &back, IBV_QP_AV, &init), 0);
+  EXPECT_EQ(back.ah_attr.sl, 11);
+}
+
 TEST_F(ObjectsTest, AddressHandles) {
   ibv_ah_attr a = to_self();
   ibv_ah* ah = ibv_create_ah(pd, &a);

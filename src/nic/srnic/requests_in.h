@@ -160,6 +160,7 @@ class RequestsIn {
     if (c.shared_rq == kNone) {
       if (count - c.rq_done >= c.rq_posted - c.rq_done) return kNone;
       const Receive& r = endings_.receive_at(c, count);
+      core_.count(Counter::receive_wqes_fetched);
       core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
       return count;
     }

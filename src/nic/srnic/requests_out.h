@@ -10,6 +10,7 @@
 #include "nic/transport/local_work.h"
 #include "nic/transport/packets.h"
 #include "nic/turn_budget.h"
+#include "nic/work_fetch.h"
 
 namespace weft::nic {
 
@@ -35,9 +36,9 @@ class RequestsOut {
   }
 
   void turn(Context& c, TurnBudget& budget) {
+    WorkFetch<W> fetch(core_, c);
     while (!budget.spent() && may_send(c)) {
-      Work& w = work_at(c, c.sq_next);
-      core_.world.read(BusRead::work, &w, c.sq_stride);
+      Work& w = fetch.next(budget.works);
       if (is_local(w.kind)) {
         do_local_work(c, w);
       } else if (reads_back(w.kind)) {
@@ -47,6 +48,7 @@ class RequestsOut {
       }
       --budget.works;
     }
+    fetch.drop();
   }
 
   // The packet at this place of the send queue, again. False: its memory is gone.

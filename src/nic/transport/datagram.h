@@ -14,13 +14,14 @@ class Datagrams {
   Datagrams(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
 
   void turn(Context& c, TurnBudget& budget) {
+    WorkFetch<W> fetch(core_, c);
     while (!budget.spent() && c.sq_next != c.sq_posted && c.state == QpState::rts) {
-      const Work& w = work_at(c, c.sq_next);
-      core_.world.read(BusRead::work, &w, c.sq_stride);
+      const Work& w = fetch.next(budget.works);
       send(c, w);
       --budget.works;
       budget.bytes -= w.length;
     }
+    fetch.drop();
   }
 
   void on_packet(Context& c, const wire::Packet& p) {

@@ -10,6 +10,7 @@
 #include "nic/transport/local_work.h"
 #include "nic/transport/packets.h"
 #include "nic/turn_budget.h"
+#include "nic/work_fetch.h"
 
 namespace weft::nic {
 
@@ -21,9 +22,9 @@ class Sender {
 
   // Sends until the budget, the work, the window or a fence ends it.
   void turn(Context& c, TurnBudget& budget) {
+    WorkFetch<W> fetch(core_, c);
     while (!budget.spent() && may_send(c)) {
-      Work& w = work_at(c, c.sq_next);
-      core_.world.read(BusRead::work, &w, c.sq_stride);
+      Work& w = fetch.next(budget.works);
       if (is_local(w.kind)) {
         do_local_work(c, w);
       } else if (reads_back(w.kind)) {
@@ -33,6 +34,7 @@ class Sender {
       }
       --budget.works;
     }
+    fetch.drop();
     if (c.service == wire::Service::rc) recovery_.watch(c);
     note_drained(c);
   }

@@ -16,7 +16,7 @@ struct Path {
   wire::Address peer;
   std::uint32_t flow_label = 0;
   std::uint16_t udp_source_port = 0;  // 0: none was asked for
-  std::uint8_t gid_index = 0, hop_limit = 64, traffic_class = 0;
+  std::uint8_t gid_index = 0, hop_limit = 64, traffic_class = 0, service_level = 0;
 };
 
 inline wire::Address address_of(const ibv_gid& gid) {
@@ -33,6 +33,7 @@ inline bool path_of(const ibv_ah_attr& attr, Path& out) {
   out.gid_index = attr.grh.sgid_index;
   out.hop_limit = attr.grh.hop_limit != 0 ? attr.grh.hop_limit : 64;
   out.traffic_class = attr.grh.traffic_class;
+  out.service_level = attr.sl & 0xF;  // four bits wide; drivers do not look at the others either
   // UCX chooses its UDP source port in a field that RoCE has no other use for; others choose it by the flow label.
   if (attr.dlid >= IB_ROCE_UDP_ENCAP_VALID_PORT_MIN) {
     out.udp_source_port = attr.dlid;

@@ -50,6 +50,7 @@ bool translate(const ibv_qp_attr& from, std::uint32_t& mask, host::QpAttributes&
     to.peer = path.peer;
     to.gid_index = path.gid_index;
     to.traffic_class = path.traffic_class;
+    to.service_level = path.service_level;
     to.hop_limit = path.hop_limit;
     to.flow_label = path.flow_label;
     to.udp_source_port = path.udp_source_port;
@@ -92,6 +93,7 @@ ibv_qp_attr translate(const host::QpAttributes& from) {
   grh.hop_limit = from.hop_limit;
   grh.traffic_class = from.traffic_class;
   to.ah_attr.is_global = 1;
+  to.ah_attr.sl = from.service_level;
   to.ah_attr.port_num = to.port_num = kPort;
   to.pkey_index = from.pkey_index;
   to.en_sqd_async_notify = from.drain_notify;

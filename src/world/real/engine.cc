@@ -41,6 +41,10 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.card.probe_delay = kProbeDelay;
   config.card.early_notes = kEarlyNotes;
   config.dialect = settings.transport == TransportChoice::srnic ? nic::Dialect::srnic : nic::Dialect::roce;
+  config.card.policy = settings.policy;
+  config.card.weights = settings.weights;
+  config.card.works_per_turn = settings.works_per_turn;
+  config.card.burst_bytes = settings.burst_bytes;
   return config;
 }
 

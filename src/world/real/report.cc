@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "host/memory_use.h"
 #include "nic/counters.h"
 #include "world/real/address_text.h"
 #include "world/real/clock.h"
@@ -123,9 +124,33 @@ nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
   return out;
 }
 
+namespace {
+
+nlohmann::json facts_of(const host::MemoryUse& use) {
+  return {{"queue_pairs", use.queue_pairs},
+          {"regions", use.regions},
+          {"windows", use.windows},
+          {"context_state_bytes", use.context_state},
+          {"context_table_bytes", use.context_table},
+          {"scheduler_bytes", use.scheduler},
+          {"region_table_bytes", use.region_table},
+          {"queue_table_bytes", use.queue_tables},
+          {"cache_bytes", use.caches},
+          {"ring_bytes", use.rings},
+          {"translation_table_bytes", use.translation_table},
+          {"recovery_bytes", use.recovery},
+          {"registered_bytes", use.registered}};
+}
+
+}  // namespace
+
 std::string Lane::Engine::report(const std::string& question) {
   if (unsigned qpn = 0; std::sscanf(question.c_str(), "explain %u", &qpn) == 1) return explain(wire::Qpn(qpn)).dump();
   nlohmann::json out = nlohmann::json::object();
+  if (question == "memory") {
+    out["memory"] = facts_of(host::memory_use(device_));
+    return out.dump();
+  }
   out["counters"] = counters_of(device_.card().counters);
   out["port"] = {{"system_calls_to_send", port_.sent_calls()},
                  {"not_sent", port_.not_sent()},

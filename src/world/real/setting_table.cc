@@ -10,6 +10,7 @@ namespace weft::real {
 namespace {
 
 constexpr std::uint32_t kMaxQps = 65536;  // a queue pair number has 17 bits for them, and some of these must be chance
+constexpr std::uint32_t kMaxWeight = 255, kMaxWorks = 32768, kMaxBurst = 1U << 30;
 
 std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
 
@@ -154,13 +155,46 @@ std::string read_stats(std::string_view value, Settings& settings) {
   return read_word(value, kWords, settings.stats);
 }
 
-std::string read_max_qps(std::string_view value, Settings& settings) {
+// A whole number from 1 to `most`.
+template <class Number>
+std::string read_count(std::string_view value, std::uint32_t most, Number& out) {
   std::uint32_t number = 0;
-  if (!read_whole(value, number) || number == 0 || number > kMaxQps) {
-    return quoted(value) + " is not a whole number from 1 to " + std::to_string(kMaxQps);
+  if (!read_whole(value, number) || number == 0 || number > most) {
+    return quoted(value) + " is not a whole number from 1 to " + std::to_string(most);
   }
-  settings.max_qps = number;
+  out = static_cast<Number>(number);
   return {};
+}
+
+std::string read_max_qps(std::string_view value, Settings& settings) {
+  return read_count(value, kMaxQps, settings.max_qps);
+}
+
+std::string read_policy(std::string_view value, Settings& settings) {
+  using Choice = nic::Policy;
+  static constexpr std::array kWords{Word<Choice>{"round-robin", Choice::round_robin},
+                                     Word<Choice>{"weighted", Choice::weighted},
+                                     Word<Choice>{"strict", Choice::strict}};
+  return read_word(value, kWords, settings.policy);
+}
+
+std::string read_weights(std::string_view value, Settings& settings) {
+  nic::Weights weights = nic::usual_weights();
+  std::size_t level = 0;
+  std::string error = for_each_part(value, [&](std::string_view part) -> std::string {
+    if (level == weights.size()) return "more than " + std::to_string(weights.size()) + " weights";
+    return read_count(part, kMaxWeight, weights[level++]);
+  });
+  if (error.empty()) settings.weights = weights;
+  return error;
+}
+
+std::string read_works(std::string_view value, Settings& settings) {
+  return read_count(value, kMaxWorks, settings.works_per_turn);
+}
+
+std::string read_burst(std::string_view value, Settings& settings) {
+  return read_count(value, kMaxBurst, settings.burst_bytes);
 }
 
 constexpr std::array kSettings{
@@ -187,7 +221,13 @@ constexpr std::array kSettings{
     Setting{"seed", "WEFT_SEED", "N", "What goes wrong follows from this number", read_seed},
     Setting{"pcap", "WEFT_PCAP", "FILE", "Captures all packets for Wireshark; %p is the process", read_pcap},
     Setting{"stats", "WEFT_STATS", "0|1", "Prints counters on standard error when the program ends", read_stats},
-    Setting{"max_qps", "WEFT_MAX_QPS", "N", "Queue pairs that the device has room for", read_max_qps}};
+    Setting{"max_qps", "WEFT_MAX_QPS", "N", "Queue pairs that the device has room for", read_max_qps},
+    Setting{"policy", "WEFT_POLICY", "round-robin|weighted|strict",
+            "Whose turn it is; by service level if not round-robin, higher first if strict", read_policy},
+    Setting{"weights", "WEFT_WEIGHTS", "N[,N...]", "Turns of service levels 0, 1, ... when weighted", read_weights},
+    Setting{"works_per_turn", "WEFT_WORKS_PER_TURN", "N", "Work requests that a queue pair may send in a turn",
+            read_works},
+    Setting{"burst_bytes", "WEFT_BURST_BYTES", "N", "Bytes after which a queue pair's turn is over", read_burst}};
 
 }  // namespace
 

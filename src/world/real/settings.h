@@ -10,6 +10,7 @@
 #include <tl/expected.hpp>
 
 #include "nic/card_state.h"
+#include "nic/schedule_policy.h"
 #include "wire/types.h"
 #include "world/fault_plan.h"
 
@@ -31,6 +32,10 @@ struct Settings {
   std::string pcap;        // file for the tap; empty: none
   bool stats = false;      // counters on standard error when the program ends
   std::uint32_t max_qps = 16384;
+  nic::Policy policy = nic::Policy::round_robin;  // whose turn it is among queue pairs that have something to send
+  nic::Weights weights = nic::usual_weights();    // turns of each service level, when it is weighted
+  std::uint32_t works_per_turn = 8;               // SRNIC's n
+  std::uint32_t burst_bytes = 16 * 1024;
 
   // Those that were set, or else the machine's.
   [[nodiscard]] std::vector<wire::Address> port_addresses() const;

@@ -66,6 +66,10 @@ TEST_F(SettingsTest, NothingIsSetAtFirst) {
   EXPECT_EQ(usual.pcap, "");
   EXPECT_FALSE(usual.stats);
   EXPECT_EQ(usual.max_qps, 16384u);
+  EXPECT_EQ(usual.policy, nic::Policy::round_robin);
+  EXPECT_EQ(usual.weights, nic::usual_weights());
+  EXPECT_EQ(usual.works_per_turn, 8u);
+  EXPECT_EQ(usual.burst_bytes, 16384u);
 }
 
 TEST_F(SettingsTest, EveryVariableIsRead) {
@@ -82,7 +86,11 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
                              {"WEFT_SEED", "18446744073709551615"},
                              {"WEFT_PCAP", "x-%p.pcapng"},
                              {"WEFT_STATS", "1"},
-                             {"WEFT_MAX_QPS", "100"}});
+                             {"WEFT_MAX_QPS", "100"},
+                             {"WEFT_POLICY", "weighted"},
+                             {"WEFT_WEIGHTS", "5,1, 255"},
+                             {"WEFT_WORKS_PER_TURN", "4"},
+                             {"WEFT_BURST_BYTES", "65536"}});
   EXPECT_THAT(set.addresses, ElementsAre(wire::Address::v4(127, 0, 0, 2),
                                          wire::Address{{0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}));
   EXPECT_EQ(set.transport, TransportChoice::roce);
@@ -94,6 +102,10 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.pcap, "x-%p.pcapng");
   EXPECT_TRUE(set.stats);
   EXPECT_EQ(set.max_qps, 100u);
+  EXPECT_EQ(set.policy, nic::Policy::weighted);
+  EXPECT_EQ(set.weights, (nic::Weights{5, 1, 255, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+  EXPECT_EQ(set.works_per_turn, 4u);
+  EXPECT_EQ(set.burst_bytes, 65536u);
 }
 
 TEST_F(SettingsTest, AWholePlanComesFirstAndPartsChangeIt) {
@@ -124,6 +136,10 @@ TEST_F(SettingsTest, TheFileSaysTheSame) {
                                                   "seed = 42\n"
                                                   "stats = true\n"
                                                   "max_qps = 65536\n"
+                                                  "policy = 'strict'\n"
+                                                  "weights = [2, 4]\n"
+                                                  "works_per_turn = 1\n"
+                                                  "burst_bytes = 4096\n"
                                                   "faults = 'delay=1'\n")}});
   EXPECT_EQ(set.addresses.size(), 2u);
   EXPECT_EQ(set.wire, WireChoice::shm);
@@ -131,6 +147,10 @@ TEST_F(SettingsTest, TheFileSaysTheSame) {
   EXPECT_EQ(set.seed, 42u);
   EXPECT_TRUE(set.stats);
   EXPECT_EQ(set.max_qps, 65536u);
+  EXPECT_EQ(set.policy, nic::Policy::strict);
+  EXPECT_EQ(set.weights[1], 4u);
+  EXPECT_EQ(set.works_per_turn, 1u);
+  EXPECT_EQ(set.burst_bytes, 4096u);
 }
 
 TEST_F(SettingsTest, TheEnvironmentWins) {
@@ -177,6 +197,11 @@ TEST_F(SettingsTest, ErrorsNameTheVariableTheValueAndWhatIsAccepted) {
   says("WEFT_STATS", "maybe", "'maybe' is none of 1, 0");
   says("WEFT_MAX_QPS", "0", "'0' is not a whole number from 1 to 65536");
   says("WEFT_MAX_QPS", "65537", "from 1 to 65536");
+  says("WEFT_POLICY", "fair", "'fair' is none of round-robin, weighted, strict");
+  says("WEFT_WEIGHTS", "1,0", "'0' is not a whole number from 1 to 255");
+  says("WEFT_WEIGHTS", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", "more than 16 weights");
+  says("WEFT_WORKS_PER_TURN", "0", "'0' is not a whole number from 1 to 32768");
+  says("WEFT_BURST_BYTES", "16K", "'16K' is not a whole number");
 }
 
 TEST_F(SettingsTest, ErrorsOfTheFileNameItsLine) {

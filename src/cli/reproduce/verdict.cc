@@ -1,0 +1,50 @@
+#include "cli/reproduce/verdict.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace weft::cli {
+namespace {
+
+std::optional<double> number(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<Band> parse_band(std::string_view text) {
+  if (text == "exact") return Band{};
+  Band band;
+  std::optional<double> bound;
+  if (text.starts_with("<=") || text.starts_with(">=")) {
+    band.kind = text[0] == '<' ? Band::Kind::at_most : Band::Kind::at_least;
+    bound = number(text.substr(2));
+  } else if (text.ends_with('%')) {
+    band.kind = Band::Kind::within;
+    bound = number(text.substr(0, text.size() - 1));
+    if (bound && *bound < 0) return std::nullopt;
+  }
+  if (!bound) return std::nullopt;
+  band.bound = *bound;
+  return band;
+}
+
+bool is_met(const Band& band, const std::string& claimed, double measured) {
+  const double claim = std::strtod(claimed.c_str(), nullptr);
+  switch (band.kind) {
+    case Band::Kind::at_most: return measured <= band.bound;
+    case Band::Kind::at_least: return measured >= band.bound;
+    case Band::Kind::within: return std::abs(measured - claim) <= std::abs(claim) * band.bound / 100;
+    case Band::Kind::exact: break;
+  }
+  const std::size_t point = claimed.find('.');
+  const double scale = std::pow(10, point == std::string::npos ? 0 : claimed.size() - point - 1);
+  return std::round(measured * scale) == std::round(claim * scale);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,31 @@
+#include "host/memory_use.h"
+
+namespace weft::host {
+
+MemoryUse memory_use(const Device& device) {
+  const nic::CardState& card = device.card();
+  MemoryUse use;
+  device.for_each_qp([&use](const QueuePair& qp) {
+    ++use.queue_pairs;
+    use.rings += qp.ring_bytes();
+  });
+  device.for_each_queue([&use](const auto& queue) { use.rings += queue.ring_bytes(); });
+  card.memory.for_each([&use](const nic::Region& region) {
+    if (region.kind != nic::RegionKind::region) {
+      ++use.windows;
+      return;
+    }
+    ++use.regions;
+    use.registered += region.length;
+  });
+  use.context_state = use.queue_pairs * nic::kContextStateBytes;
+  use.context_table = std::uint64_t{card.contexts.size()} * sizeof(nic::Context);
+  use.scheduler = card.ready.bytes() + card.owing.bytes() + card.timers.bytes() + card.cq_timers.bytes();
+  use.region_table = std::uint64_t{card.memory.size()} * sizeof(nic::Region);
+  use.queue_tables = card.cqs.size() * sizeof(nic::CompletionRing) + card.srqs.size() * sizeof(nic::SharedReceiveRing);
+  use.caches = card.works.bytes() + card.receives.bytes() + card.translations.bytes();
+  use.translation_table = device.translation_bytes();
+  return use;
+}
+
+}  // namespace weft::host
