@@ -36,15 +36,15 @@ struct RoceInbound {
 // are all that the card knows of what is ahead, and the newest packet's place, to be echoed.
 struct SrnicInbound {
   wire::Sequence newest{};
-  wire::Psn run_end{};      // one past the run
-  std::uint16_t run = 0;    // how many packets it is; 0: not in recovery
+  wire::Psn run_end{};           // one past the run
+  std::uint16_t run = 0;         // how many packets it is; 0: not in recovery
   std::uint16_t early = 0xFFFF;  // first of the notes on packets ahead of their turn (nic/early.h); or none
 };
 
 // DCTCP of a connection (nic/congestion): everything that goes out, requests and responses, shares one window.
 struct CongestionState {
-  std::uint16_t window = 0;  // packets that may be under way, in 16ths
-  std::uint16_t alpha = 0;   // estimated share of marked packets, in 65535ths
+  std::uint16_t window = 0;             // packets that may be under way, in 16ths
+  std::uint16_t alpha = 0;              // estimated share of marked packets, in 65535ths
   std::uint16_t acked = 0, marked = 0;  // packets in this round,
   std::uint16_t round = 0;              //   which ends when so many are acknowledged: all that were under way
 };
@@ -114,6 +114,7 @@ struct alignas(64) Context {
   bool responses_lost : 1 = false;     //   of those that come in `run` says so
   bool owes_response_ack : 1 = false;  // srnic
   bool may_fall_back : 1 = false;      // srnic by agreement: the peer may still turn out to speak roce
+  std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
   Dialect dialect = Dialect::roce;
   std::uint8_t silences = 0;  // srnic: timeouts in a row
@@ -179,12 +180,12 @@ static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // the other dialect's share of a union, not what the host alone reads, and not the timer's two words, which stand in
 // the scheduler's account.
 inline constexpr std::size_t kContextStateBytes =
-    (offsetof(Context, silences) + sizeof(Context::silences)) +               // line 1, up to the deadline
-    (offsetof(Context, timer_place) - offsetof(Context, sq)) +                // line 2, up to the timer's place
-    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +         // line 3
-     (sizeof(SrnicInbound) + sizeof(CongestionState)) +                       //
+    (offsetof(Context, silences) + sizeof(Context::silences)) +        // line 1, up to the deadline
+    (offsetof(Context, timer_place) - offsetof(Context, sq)) +         // line 2, up to the timer's place
+    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +  // line 3
+     (sizeof(SrnicInbound) + sizeof(CongestionState)) +                //
      (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
-    (sizeof(Context::rq) + sizeof(Context::saved) +                           // line 4
+    (sizeof(Context::rq) + sizeof(Context::saved) +  // line 4
      (sizeof(SrnicInbound) + 3 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
      sizeof(Context::stall_reason));
 static_assert(kContextStateBytes <= 210);
