@@ -46,8 +46,8 @@ void Retransmission::on_arrived(const LossEvent& e) {
 // ---- what goes out ---------------------------------------------------------------------------------------
 
 void Retransmission::on_outbound(const LossEvent& e) {
-  const auto [at, fresh] =
-      records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base, card_.config.window_packets);
+  const auto [at, fresh] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base,
+                                                card_.config.window_packets);
   auto& record = std::get<SenderRecord>(at->second);
   record.acked(e.base);
   switch (e.kind) {
@@ -78,7 +78,9 @@ void Retransmission::leave(const LossEvent& e) {
   records_.erase(key_of(e.slot, e.stream));
   const Stream other = e.stream == Stream::requests_out ? Stream::responses_out : Stream::requests_out;
   if (!records_.contains(key_of(e.slot, other))) give_back_ring(e.slot);
-  answers_.push_back(message(e, ControlMessage::Kind::leave));
+  ControlMessage m = message(e, ControlMessage::Kind::leave);
+  m.count = e.told;
+  answers_.push_back(m);
 }
 
 bool Retransmission::retry(const LossEvent& e, wire::Psn psn, std::uint16_t count) {

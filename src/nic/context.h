@@ -36,8 +36,8 @@ struct RoceInbound {
 // are all that the card knows of what is ahead, and the newest packet's place, to be echoed.
 struct SrnicInbound {
   wire::Sequence newest{};
-  wire::Psn run_end{};      // one past the run
-  std::uint16_t run = 0;    // how many packets it is; 0: not in recovery
+  wire::Psn run_end{};           // one past the run
+  std::uint16_t run = 0;         // how many packets it is; 0: not in recovery
   std::uint16_t early = 0xFFFF;  // first of the notes on packets ahead of their turn (nic/early.h); or none
 };
 
@@ -113,12 +113,13 @@ struct alignas(64) Context {
   bool owes_response_ack : 1 = false;  // srnic
   bool may_fall_back : 1 = false;      // srnic by agreement: the peer may still turn out to speak roce
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
+  std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
   Dialect dialect = Dialect::roce;
   std::uint8_t service_level = 0;  // 0 ... 15: what the scheduler tells queue pairs apart by
   std::uint8_t silences = 0;       // srnic: timeouts in a row
+  std::uint8_t max_send_sges = 0;  // the host's: what a work request may have
   std::uint16_t marked_share = 0;  // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
-  std::uint8_t max_send_sges = 0;  // the host's: what a work request may have,
-  std::uint16_t max_inline = 0;    //   and carry
+  std::uint16_t max_inline = 0;    // the host's: what a work request may carry
   Time deadline = kNever;     // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
@@ -181,7 +182,7 @@ static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // the other dialect's share of a union, not what the host alone reads, and not the timer's two words, which stand in
 // the scheduler's account.
 inline constexpr std::size_t kContextStateBytes =
-    (offsetof(Context, marked_share) + sizeof(Context::marked_share)) +       // line 1, up to what is the host's
+    (offsetof(Context, max_inline) - sizeof(Context::max_send_sges)) +        // line 1, without what is the host's
     (offsetof(Context, timer_place) - offsetof(Context, sq)) +                // line 2, up to the timer's place
     (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +         // line 3
      (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                       //

@@ -37,9 +37,10 @@ struct LossEvent {
   Stream stream{};
   Kind kind{};
   std::uint16_t run = 0;
+  std::uint16_t told = 0;  // out: which of the news of losses this is, or follows
   wire::Psn psn{}, base{};
-  wire::Psn next{};          // out: first PSN that was never sent
-  wire::Sequence anchor{};   // out: where `psn` stands in its message; of silence: where `base` does
+  wire::Psn next{};         // out: first PSN that was never sent
+  wire::Sequence anchor{};  // out: where `psn` stands in its message; of silence: where `base` does
 };
 
 // What an event costs on the bus: its queue pair and kind, and the numbers that it needs.
@@ -64,7 +65,7 @@ struct ControlMessage {
   wire::Qpn qpn{};
   Stream stream{};
   Kind kind{};
-  std::uint16_t count = 0;
+  std::uint16_t count = 0;  // leave: the last news of losses that the software has heard
   wire::Psn psn{};
   std::uint16_t ring = 0;   // retry: which queue
   wire::Sequence anchor{};  // missing: of the packet behind them

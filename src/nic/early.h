@@ -38,7 +38,8 @@ class EarlyNotes {
 
   explicit EarlyNotes(std::uint32_t size) : notes_(size) {
     assert(size < kNothing);
-    for (std::uint32_t i = 0; i < size; ++i) notes_[i].next = static_cast<std::uint16_t>(i + 1 == size ? kNothing : i + 1);
+    for (std::uint32_t i = 0; i < size; ++i)
+      notes_[i].next = static_cast<std::uint16_t>(i + 1 == size ? kNothing : i + 1);
     free_ = size == 0 ? kNothing : 0;
   }
 
@@ -50,15 +51,13 @@ class EarlyNotes {
   // the note that it has, unless of another kind.
   [[nodiscard]] EarlyNote* add(std::uint16_t& head, wire::Psn psn, EarlyNote::Kind kind) {
     if (EarlyNote* same = find(head, psn, kind)) return same;
-    if (free_ == kNothing) return nullptr;
-    const std::uint16_t at = free_;
-    free_ = notes_[at].next;
-    ++used_;
-    EarlyNote& note = notes_[at] = EarlyNote();
-    note.psn = psn;
-    note.kind = kind;
-    link(head, at);
-    return &note;
+    return add_one(head, psn, kind);
+  }
+  // That an entry of a shared receive queue is taken, for the message `ssn`, which has none yet.
+  [[nodiscard]] EarlyNote* add_taken(std::uint16_t& head, wire::Psn psn, std::uint32_t ssn) {
+    EarlyNote* note = add_one(head, psn, EarlyNote::Kind::taken);
+    if (note != nullptr) note->ssn = ssn;
+    return note;
   }
 
   // Takes the first note out of the list whose packet is before `end`, for its finder to use before the next call;
@@ -97,6 +96,17 @@ class EarlyNotes {
   }
 
  private:
+  EarlyNote* add_one(std::uint16_t& head, wire::Psn psn, EarlyNote::Kind kind) {
+    if (free_ == kNothing) return nullptr;
+    const std::uint16_t at = free_;
+    free_ = notes_[at].next;
+    ++used_;
+    EarlyNote& note = notes_[at] = EarlyNote();
+    note.psn = psn;
+    note.kind = kind;
+    link(head, at);
+    return &note;
+  }
   EarlyNote* find(std::uint16_t head, wire::Psn psn, EarlyNote::Kind kind) {
     if (head == kNothing || notes_[notes_[head].last].psn.ahead_of(psn) < 0) return nullptr;
     for (std::uint16_t at = head; at != kNothing && notes_[at].psn.ahead_of(psn) <= 0; at = notes_[at].next) {

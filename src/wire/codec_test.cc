@@ -78,6 +78,21 @@ void expect_fields(const Headers& h, std::span<const std::byte> b, const model::
       case Part::immediate: EXPECT_EQ(h.immediate.value, n(at, 4)); break;
       case Part::ieth: EXPECT_EQ(h.invalidate.key.raw(), n(at, 4)); break;
       case Part::cnp_reserved: break;
+      case Part::sequence:
+        EXPECT_EQ(h.sequence.msn(), n(at, 3) >> 4);
+        EXPECT_EQ(h.sequence.ssn(), n(at + 2, 3) & 0xF'FFFF);
+        EXPECT_EQ(h.sequence.offset(), n(at + 5, 3));
+        break;
+      case Part::target:
+        EXPECT_EQ(h.reth.address, n(at, 8));
+        EXPECT_EQ(h.reth.key.raw(), n(at + 8, 4));
+        break;
+      case Part::receipt:
+        EXPECT_EQ(h.receipt.syndrome, n(at, 1));
+        EXPECT_EQ(h.receipt.expected.raw(), n(at + 1, 3));
+        EXPECT_EQ(h.receipt.run, n(at + 4, 2));
+        EXPECT_EQ(h.receipt.marked, n(at + 6, 2));
+        break;
     }
     at += model::bytes_of(part);
   }
@@ -180,7 +195,10 @@ TEST(Parse, WritesOnlyWhatTheOpcodeHas) {
       return std::find(line.parts.begin(), line.parts.end(), part) != line.parts.end();
     };
     if (!has(Part::deth)) expected.deth = before.deth;
-    if (!has(Part::reth)) expected.reth = before.reth;
+    if (has(Part::target)) expected.reth.length = 0;
+    if (!has(Part::reth) && !has(Part::target)) expected.reth = before.reth;
+    if (!has(Part::sequence)) expected.sequence = before.sequence;
+    if (!has(Part::receipt)) expected.receipt = before.receipt;
     if (!has(Part::atomic)) expected.atomic = before.atomic;
     if (!has(Part::aeth)) expected.aeth = before.aeth;
     if (!has(Part::atomic_ack)) expected.atomic_ack = before.atomic_ack;

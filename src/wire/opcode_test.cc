@@ -39,6 +39,9 @@ TEST(Opcodes, AllTwoHundredFiftySixAreAsTheModelSays) {
     EXPECT_EQ(o.atomic_ack_eth, has(*line, model::Part::atomic_ack));
     EXPECT_EQ(o.immediate, has(*line, model::Part::immediate));
     EXPECT_EQ(o.ieth, has(*line, model::Part::ieth));
+    EXPECT_EQ(o.srnic, has(*line, model::Part::sequence));
+    EXPECT_EQ(o.target, has(*line, model::Part::target));
+    EXPECT_EQ(o.receipt, has(*line, model::Part::receipt));
   }
 }
 
@@ -51,9 +54,22 @@ TEST(Opcodes, EachHasANameOfItsOwn) {
   }
 }
 
-TEST(Opcodes, ResponsesAreTheSixThatAnswer) {
+// What srnic adds to a packet, as its paper counts: Ethernet 14, IP 20, UDP 8, BTH 12, ICRC 4, and then its own.
+TEST(Opcodes, SrnicPacketsHaveTheHeadersOfThePaper) {
+  constexpr std::size_t kOthers = 14 + 20 + 8 + 4;
+  for (const auto& line : model::lines()) {
+    const OpcodeInfo& o = info(static_cast<Opcode>(line.opcode));
+    if (!o.srnic || o.immediate || o.ieth) continue;
+    if (o.verb == Verb::send) EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
+    if (o.verb == Verb::write) EXPECT_EQ(kOthers + o.header_bytes, 78U) << o.name;
+    if (o.verb == Verb::read_response) EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
+  }
+}
+
+TEST(Opcodes, ResponsesAreTheSixThatAnswerInEitherDialect) {
   for (unsigned code = 0; code < 256; ++code) {
-    EXPECT_EQ(info(static_cast<Opcode>(code)).is_response(), code >= 0x0D && code <= 0x12) << code;
+    const unsigned plain = code >= 0xC0 ? code - 0xC0 : code;
+    EXPECT_EQ(info(static_cast<Opcode>(code)).is_response(), plain >= 0x0D && plain <= 0x12) << code;
   }
 }
 

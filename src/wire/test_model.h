@@ -1,4 +1,4 @@
-// For tests only: RoCEv2 told a second time, plainly and without the code under test. One line an opcode, numbers read
+// For tests only: RoCEv2 and the srnic dialect told a second time, plainly and without the code under test. One line an opcode, numbers read
 // byte by byte, CRC bit by bit.
 #pragma once
 
@@ -13,10 +13,22 @@
 
 namespace weft::wire::model {
 
-enum class Part : std::uint8_t { deth, reth, atomic, aeth, atomic_ack, immediate, ieth, cnp_reserved };
+enum class Part : std::uint8_t {
+  deth,
+  reth,
+  atomic,
+  aeth,
+  atomic_ack,
+  immediate,
+  ieth,
+  cnp_reserved,
+  sequence,
+  target,
+  receipt
+};
 
 constexpr std::size_t bytes_of(Part part) {
-  constexpr std::size_t kSizes[] = {8, 16, 28, 4, 8, 4, 4, 16};
+  constexpr std::size_t kSizes[] = {8, 16, 28, 4, 8, 4, 4, 16, 8, 12, 8};
   return kSizes[static_cast<std::size_t>(part)];
 }
 
@@ -76,6 +88,31 @@ inline const std::vector<Line>& lines() {
       {0x64, Service::ud, Verb::send, Step::only, {deth}, true},
       {0x65, Service::ud, Verb::send, Step::only, {deth, immediate}, true},
       {0x81, Service::cnp, Verb::cnp, Step::only, {cnp_reserved}, false},
+      // srnic
+      {0xC0, Service::rc, Verb::send, Step::first, {sequence}, true},
+      {0xC1, Service::rc, Verb::send, Step::middle, {sequence}, true},
+      {0xC2, Service::rc, Verb::send, Step::last, {sequence}, true},
+      {0xC3, Service::rc, Verb::send, Step::last, {sequence, immediate}, true},
+      {0xC4, Service::rc, Verb::send, Step::only, {sequence}, true},
+      {0xC5, Service::rc, Verb::send, Step::only, {sequence, immediate}, true},
+      {0xC6, Service::rc, Verb::write, Step::first, {sequence, target}, true},
+      {0xC7, Service::rc, Verb::write, Step::middle, {sequence, target}, true},
+      {0xC8, Service::rc, Verb::write, Step::last, {sequence, target}, true},
+      {0xC9, Service::rc, Verb::write, Step::last, {sequence, target, immediate}, true},
+      {0xCA, Service::rc, Verb::write, Step::only, {sequence, target}, true},
+      {0xCB, Service::rc, Verb::write, Step::only, {sequence, target, immediate}, true},
+      {0xCC, Service::rc, Verb::read_request, Step::only, {sequence, reth}, false},
+      {0xCD, Service::rc, Verb::read_response, Step::first, {sequence}, true},
+      {0xCE, Service::rc, Verb::read_response, Step::middle, {sequence}, true},
+      {0xCF, Service::rc, Verb::read_response, Step::last, {sequence}, true},
+      {0xD0, Service::rc, Verb::read_response, Step::only, {sequence}, true},
+      {0xD1, Service::rc, Verb::ack, Step::only, {sequence, receipt}, false},
+      {0xD2, Service::rc, Verb::atomic_ack, Step::only, {sequence, atomic_ack}, false},
+      {0xD3, Service::rc, Verb::compare_swap, Step::only, {sequence, atomic}, false},
+      {0xD4, Service::rc, Verb::fetch_add, Step::only, {sequence, atomic}, false},
+      {0xD6, Service::rc, Verb::send, Step::last, {sequence, ieth}, true},
+      {0xD7, Service::rc, Verb::send, Step::only, {sequence, ieth}, true},
+      {0xDE, Service::rc, Verb::response_ack, Step::only, {sequence, receipt}, false},
   };
   return kLines;
 }
@@ -144,6 +181,11 @@ class Numbers {
     h.deth = {.qkey = Qkey(n32()), .source = Qpn(n32())};
     h.immediate = {.value = n32()};
     h.invalidate = {.key = Key(n32())};
+    h.sequence = Sequence(n32(), n32(), n32());
+    h.receipt = {.syndrome = static_cast<std::uint8_t>(next()),
+                 .expected = Psn(n32()),
+                 .run = static_cast<std::uint16_t>(next()),
+                 .marked = static_cast<std::uint16_t>(next())};
     return h;
   }
 

@@ -46,6 +46,12 @@ void print(std::ostream& out, const QpSpec& q) {
 std::ostream& operator<<(std::ostream& out, const Program& p) {
   out << p.bed.hosts << " hosts, " << p.bed.link.bits_per_second / 1'000'000'000 << " Gb/s, window "
       << p.bed.card.window_packets << ", faults " << p.bed.link.faults.text() << '\n';
+  if (p.bed.dialect == nic::Dialect::srnic) {
+    const nic::CardConfig& card = p.bed.card;
+    out << "srnic, " << (card.congestion == nic::CongestionControl::dctcp ? "dctcp" : "no congestion control")
+        << (card.requester_bitmaps ? "" : ", stateless requesters") << ", probe " << card.probe_delay << " ps, notes "
+        << card.early_notes << ", rings " << card.retry_rings << ", control delay " << p.control_delay << " ps\n";
+  }
   for (const Channel& c : p.channels) {
     out << kServices[static_cast<std::size_t>(c.qps[0].service)] << " mtu " << c.qps[0].mtu << '\n';
     for (const std::size_t d : {0U, 1U}) {

@@ -32,7 +32,7 @@ bool changes_memory(WorkKind k) { return k == WorkKind::write || k == WorkKind::
 
 class LaneDraw {
  public:
-  LaneDraw(Draw& draw, Channel& channel, std::size_t direction, const nic::CardConfig& card, Arena& arena)
+  LaneDraw(Draw& draw, Channel& channel, std::size_t direction, const BedSpec& bed, Arena& arena)
       : draw_(draw),
         lane_(channel.lanes[direction]),
         qp_(channel.qps[direction]),
@@ -40,7 +40,8 @@ class LaneDraw {
         sender_(channel.hosts[direction]),
         receiver_(channel.hosts[1 - direction]),
         shared_(channel.uses_srq[1 - direction]),
-        card_(card),
+        apart_(bed.dialect == nic::Dialect::srnic && qp_.service == Service::rc),
+        card_(bed.card),
         arena_(arena) {}
 
   void make() {
@@ -98,7 +99,7 @@ class LaneDraw {
     // Room in the queue is only told of by completions: one in every half queue, and the last.
     const std::uint32_t quiet = std::max(qp_.limits.send_entries / 2, 1U);
     s.signaled = last || qp_.signal_all || lane_.steps.size() % quiet == quiet - 1 || draw_.chance(0.5);
-    if (!nic::is_local(s.kind)) place(s);
+    if (!nic::is_local(s.kind)) apart_ ? place_apart(s) : place(s);
     lane_.steps.push_back(std::move(s));
   }
 
@@ -115,10 +116,45 @@ class LaneDraw {
     } else {
       s.remote = away_ + draw_.below(section() - length);
     }
-    if (qp_.service != Service::rc) return;
+    if (qp_.service == Service::rc) finish_placing(s);
+  }
+  void finish_placing(Step& s) {
     fence_if_needed(s);
     const bool names_memory = changes_memory(s.kind) || s.kind == WorkKind::read;
-    if (names_memory && length > 0 && draw_.chance(0.003)) s.remote_key = kWrongKey;
+    if (names_memory && s.length() > 0 && draw_.chance(0.003)) s.remote_key = kWrongKey;
+  }
+
+  // Packets that are placed in any order need places of their own. What has landed may be sent on, behind a fence, and
+  // what was written may be read: those orders are promised.
+  void place_apart(Step& s) {
+    std::uint32_t length = nic::is_atomic(s.kind) ? 8 : draw_length();
+    if (nic::reads_back(s.kind)) {
+      if (s.kind == WorkKind::read && !written_.empty() && draw_.chance(0.5)) {
+        const Piece from = written_[draw_.below(written_.size())];
+        const std::uint64_t skip = draw_.below(from.length + 1);
+        length = std::min(length, static_cast<std::uint32_t>(from.length - skip));
+        s.remote = from.offset + skip;
+      } else {
+        s.remote = nic::is_atomic(s.kind) ? away_ + 8 * draw_.below(4) : away_ + draw_.below(section() - length);
+      }
+      s.local = arena_.cut(draw_, sender_, length, qp_.limits.send_sges);
+      s.compare_add = draw_.chance(0.5) ? last_swap_ : draw_.next();
+      if (nic::is_atomic(s.kind)) s.swap = last_swap_ = draw_.next();
+      landings_.push_back(lane_.steps.size());
+      return finish_placing(s);
+    }
+    if (!landings_.empty() && draw_.chance(0.3)) {
+      s.local = lane_.steps[landings_[draw_.below(landings_.size())]].local;
+      length = s.length();
+    } else {
+      s.local = cut_span(draw_, home_ + draw_.below(section() - length - 8 * 32), length, qp_.limits.send_sges, true);
+    }
+    s.is_inline = length <= qp_.limits.inline_bytes && draw_.chance(0.5);
+    if (changes_memory(s.kind)) {
+      s.remote = arena_.take(receiver_, length);
+      written_.push_back({s.remote, length});
+    }
+    finish_placing(s);
   }
 
   // Without a fence, what comes after a READ or an atomic may happen before it: the answer may have to be asked for
@@ -167,6 +203,7 @@ class LaneDraw {
   const QpSpec& peer_;
   std::size_t sender_, receiver_;
   bool shared_;
+  bool apart_;  // nothing that lands may overlap anything else that does
   const nic::CardConfig& card_;
   Arena& arena_;
   std::uint32_t longest_ = 0;
@@ -174,6 +211,8 @@ class LaneDraw {
   std::uint32_t open_windows_ = 0;
   std::vector<Piece> being_read_, landing_;  // since the last fence
   std::vector<Piece> landed_;                // ever
+  std::vector<Piece> written_;               // of lanes whose steps are apart: all that was written,
+  std::vector<std::size_t> landings_;        //   and the steps that land at home
 };
 
 }  // namespace
@@ -182,8 +221,8 @@ std::vector<Piece> Arena::cut(Draw& draw, std::size_t host, std::uint32_t bytes,
   return cut_span(draw, take(host, bytes + 8 * pieces), bytes, pieces, true);
 }
 
-void draw_lane(Draw& draw, Channel& channel, std::size_t direction, const nic::CardConfig& card, Arena& arena) {
-  LaneDraw(draw, channel, direction, card, arena).make();
+void draw_lane(Draw& draw, Channel& channel, std::size_t direction, const BedSpec& bed, Arena& arena) {
+  LaneDraw(draw, channel, direction, bed, arena).make();
 }
 
 }  // namespace weft::test

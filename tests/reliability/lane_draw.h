@@ -42,6 +42,6 @@ class Arena {
 };
 
 // Fills in the lane of this direction.
-void draw_lane(Draw& draw, Channel& channel, std::size_t direction, const nic::CardConfig& card, Arena& arena);
+void draw_lane(Draw& draw, Channel& channel, std::size_t direction, const BedSpec& bed, Arena& arena);
 
 }  // namespace weft::test

@@ -219,6 +219,10 @@ void LaneJudge::judge_reliable(std::size_t done) {
   if (done > refused_) return complain("a step that must be refused was done");
   for (std::size_t i = 0; i < done; ++i) apply(lane_.steps[i]);
   if (done == lane_.steps.size()) return;
+  if (case_.program.bed.dialect == nic::Dialect::srnic) {
+    if (!stopped_in_any_order(done)) complain("memory is not what packets of the program leave behind");
+    return;
+  }
   judge_landing(lane_.steps[done]);
   if (!stopped_somewhere(done)) complain("memory is not what any beginning of the program leaves behind");
 }

@@ -59,6 +59,18 @@ class LaneJudge {
   [[nodiscard]] bool away_matches() const;
   void judge_landing(const Step& step);
 
+  // -- the same of srnic, which places packets in any order (lane_subset.cc) --
+  struct Answer {
+    const Step& step;
+    Bytes bytes;  // what the READ or atomic brings, if it has
+  };
+  [[nodiscard]] bool stopped_in_any_order(std::size_t done);
+  [[nodiscard]] bool fits(std::size_t stop, std::span<const Answer> answers) const;
+  [[nodiscard]] bool some_packets_of(const Bytes& before, const Bytes& actual, std::span<const Piece> place,
+                                     const Bytes& message) const;
+  [[nodiscard]] std::span<const Piece> open_receive(std::size_t step) const;
+  void take_leftovers(std::size_t stop, std::span<const Answer> answers);
+
   // -- memory of unreliable lanes --
   void judge_unreliable();
   void judge_message(const nic::Completion& done, std::size_t& next);

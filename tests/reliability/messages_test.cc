@@ -120,8 +120,9 @@ TEST(Message, FillsNoMoreThanTheWindow) {
   EXPECT_EQ(a.node().counted(Counter::local_ack_timeout_err), 0U);
 }
 
+// srnic asks for receipts by PSN, not by place in the message.
 TEST(Message, IsAcknowledgedEverySoManyPackets) {
-  BedSpec spec;
+  BedSpec spec = speaking(nic::Dialect::roce);
   spec.card.acknowledge_every = 5;
   Bed bed(spec);
   auto [a, b] = bed.connect({.mtu = 256});
@@ -132,7 +133,7 @@ TEST(Message, IsAcknowledgedEverySoManyPackets) {
 
 // A gap is told once, at once, and the next one again: nothing waits for a timeout.
 TEST(Message, WithGapsIsNakedOncePerGap) {
-  BedSpec spec;
+  BedSpec spec = speaking(nic::Dialect::roce);
   spec.link.faults = {.count_world = true, .script = {{sim::Fault::drop, 3}, {sim::Fault::drop, 25}}};
   Bed bed(spec);
   auto [a, b] = bed.connect({.mtu = 256});

@@ -2,7 +2,8 @@
 // and nothing of the card: no packets under way, no sequence numbers, no timers.
 //
 // Reliable connections: every step once, in program order. If the network took too much, a first error that is legal,
-// all later work flushed, and memory as if the rest of the program had stopped at some packet. Unreliable ones: what
+// all later work flushed, and memory as if the rest of the program had stopped at some packet (srnic: with any of the
+// packets that were under way). Unreliable ones: what
 // arrives is what somebody sent. Programs must give each lane memory of its own, and fence what depends on a READ or
 // an atomic.
 #pragma once

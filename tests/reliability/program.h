@@ -52,6 +52,7 @@ struct Program {
   std::vector<Channel> channels{};
   std::vector<std::vector<ReceiveStep>> shared{};  // by host; a host with any has a shared receive queue
   std::uint32_t srq_entries = 16;
+  Time control_delay = 0;          // of srnic's control queues, each way
   bool may_time_out = false;       // the network may lose or delay enough to exhaust retries
   bool may_miss_receives = false;  // receivers may come too late for the RNR retries
 };
@@ -94,6 +95,7 @@ struct Outcome {
   std::vector<std::vector<nic::Completion>> logs{};  // by host, in the order in which they became visible
   std::vector<std::array<EndState, 2>> ends{};       // by channel
   std::uint64_t packets = 0;                         // sent by all hosts together
+  std::size_t recovery_bytes = 0, early_notes = 0;   // srnic: still held by all hosts together
   nic::Counters counters{};                          // of all hosts together
   sim::FaultCounters faults{};
   std::uint64_t digest = 0;

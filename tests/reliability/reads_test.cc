@@ -9,6 +9,7 @@ namespace weft::test {
 namespace {
 
 using nic::Counter;
+using nic::Dialect;
 using nic::Status;
 using nic::WorkKind;
 using sim::Fault;
@@ -35,7 +36,7 @@ TEST(Read, AsksOnlyForWhatIsMissing) {
   // Eight responses; the request is packet 1, so response n is packet n + 1.
   constexpr std::uint64_t kResponses = 8;
   for (std::uint64_t lost = 1; lost <= kResponses; ++lost) {
-    Bed bed(with_script({{Fault::drop, lost + 1}}));
+    Bed bed(speaking(Dialect::roce, with_script({{Fault::drop, lost + 1}})));
     auto [a, b] = bed.connect({.mtu = kMtu});
     const Step read = read_step(1, kResponses * kMtu);
     a.post(read);
@@ -49,7 +50,7 @@ TEST(Read, AsksOnlyForWhatIsMissing) {
 }
 
 TEST(Read, IsAskedForAgainOnceForManyLostResponses) {
-  Bed bed(with_script({{Fault::drop, 2}, {Fault::drop, 3}, {Fault::drop, 4}}));
+  Bed bed(speaking(Dialect::roce, with_script({{Fault::drop, 2}, {Fault::drop, 3}, {Fault::drop, 4}})));
   auto [a, b] = bed.connect({.mtu = kMtu});
   a.post(read_step(1, 8 * kMtu));
   ASSERT_TRUE(bed.run());
@@ -122,7 +123,7 @@ BedSpec slow() {
 // The request turns up again when it has been answered, and is being answered once more when the next READ comes. The
 // peer has one place for READs, but who asks for the next has had the first.
 TEST(Read, AnsweredAgainDoesNotRefuseTheNext) {
-  Bed bed(slow());
+  Bed bed(speaking(Dialect::roce, slow()));
   auto [a, b] = bed.connect({.mtu = 4096, .max_reads = 1, .max_peer_reads = 1});
   const Step first = read_step(1, 3 * 4096), next = read_step(4, 3 * 4096);  // each takes 100 us to answer
   a.post(first);
@@ -140,7 +141,7 @@ TEST(Read, AnsweredAgainDoesNotRefuseTheNext) {
 // A refusal of what was posted after a READ overtakes nothing: while the READ's answer is missing, it is the READ that
 // is asked for again, and what comes of that is its own.
 TEST(Read, WhoseAnswerIsLostIsNotBlamedForTheRefusalOfTheNext) {
-  Bed bed(with_script({{Fault::drop, 3}}));  // the answer; the requests are packets 1 and 2
+  Bed bed(speaking(Dialect::roce, with_script({{Fault::drop, 3}})));  // the answer; the requests are packets 1 and 2
   auto [a, b] = bed.connect({.retry_count = 1});
   a.post(read_step(1, 64));
   a.post({.id = 2, .kind = WorkKind::write, .local = {{0, 64}}, .remote = 1 << 30});  // nowhere
@@ -165,7 +166,7 @@ TEST(Read, WhoseAnswerIsLostIsNotBlamedForAReceiverThatIsNotReady) {
 class DuplicateInTheMiddle : public testing::TestWithParam<WorkKind> {};
 TEST_P(DuplicateInTheMiddle, LeavesTheMessageUnderWayAlone) {
   for (const WorkKind message : {WorkKind::send, WorkKind::write}) {
-    Bed bed(slow());
+    Bed bed(speaking(Dialect::roce, slow()));
     auto [a, b] = bed.connect({.mtu = kMtu});
     const std::uint64_t before = b.node().word(8);
     const Step first{.id = 1, .kind = GetParam(), .local = {{4096, 8}}, .remote = 8, .compare_add = before, .swap = 7};
@@ -190,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(EveryAnswer, DuplicateInTheMiddle,
 
 TEST(Atomic, IsNeverExecutedTwice) {
   // The answer, packet 2, is lost: the request comes again and is answered from what was saved.
-  Bed bed(with_script({{Fault::drop, 2}}));
+  Bed bed(speaking(Dialect::roce, with_script({{Fault::drop, 2}})));
   auto [a, b] = bed.connect();
   const std::uint64_t before = b.node().word(64);
   a.post({.id = 1, .kind = WorkKind::fetch_add, .local = {{0, 8}}, .remote = 64, .compare_add = 5});
@@ -205,7 +206,8 @@ TEST(Atomic, IsNeverExecutedTwice) {
 
 TEST(Atomic, EachOfAsManyAsAreUnderWayIsRemembered) {
   // Four answers, packets 5 to 8, are lost: all four come again, none is executed again.
-  Bed bed(with_script({{Fault::drop, 5}, {Fault::drop, 6}, {Fault::drop, 7}, {Fault::drop, 8}}));
+  Bed bed(
+      speaking(Dialect::roce, with_script({{Fault::drop, 5}, {Fault::drop, 6}, {Fault::drop, 7}, {Fault::drop, 8}})));
   auto [a, b] = bed.connect();
   const std::uint64_t before = b.node().word(64);
   for (std::uint64_t id = 1; id <= 4; ++id) {

@@ -40,7 +40,10 @@ struct WindowKeys {
 
 struct Runner {
   explicit Runner(const Program& what) : program(what), bed(what.bed) {
-    for (Node& node : bed.nodes()) logs.push_back(std::make_unique<Log>(node));
+    for (Node& node : bed.nodes()) {
+      logs.push_back(std::make_unique<Log>(node));
+      node.host.set_control_delay(program.control_delay);
+    }
   }
 
   Task<> send(const Lane& lane, Endpoint from, WindowKeys& keys, std::size_t channel, std::size_t direction) {
@@ -184,6 +187,8 @@ struct Runner {
       const Node& node = bed.node(h);
       out.arenas.emplace_back(node.arena.bytes.begin(), node.arena.bytes.end());
       out.logs.push_back(std::move(logs[h]->completions));
+      out.recovery_bytes += node.device().retransmission().bytes();
+      out.early_notes += node.device().card().early.used();
       for (std::size_t i = 0; i < nic::kCounterNames.size(); ++i) {
         const auto counter = static_cast<nic::Counter>(i);
         out.counters.add(counter, node.counted(counter));

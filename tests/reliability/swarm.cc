@@ -19,12 +19,13 @@ class SwarmDraw {
   Program make() {
     draw_world();
     draw_weather();
+    if (program_.bed.dialect == nic::Dialect::srnic) draw_srnic();
     const auto channels = draw_.between(1, 6);
     for (std::int64_t i = 0; i < channels; ++i) draw_channel();
     draw_timeouts();
     Arena arena(program_.bed.hosts);
     for (Channel& c : program_.channels) {
-      for (const std::size_t direction : {0U, 1U}) draw_lane(draw_, c, direction, program_.bed.card, arena);
+      for (const std::size_t direction : {0U, 1U}) draw_lane(draw_, c, direction, program_.bed, arena);
     }
     share_receives(arena);
     for (Channel& c : program_.channels) draw_interference(c);
@@ -61,6 +62,19 @@ class SwarmDraw {
       f.holes.push_back({from, from + draw_.between(1, milliseconds(2))});
     }
     program_.may_time_out = f.loss > 0 || f.corruption > 0 || !f.holes.empty();
+  }
+
+  // From numbers of its own: seeds mean the same worlds in both dialects.
+  void draw_srnic() {
+    Draw draw(world::Random(program_.bed.seed).fork(0x5E).next());
+    nic::CardConfig& card = program_.bed.card;
+    card.congestion = draw.one_of({nic::CongestionControl::none, nic::CongestionControl::dctcp});
+    card.requester_bitmaps = draw.chance(0.7);
+    card.probe_delay = draw.one_of({microseconds(5), microseconds(20), microseconds(100), milliseconds(1)});
+    card.early_notes = draw.one_of<std::uint32_t>({4, 16, 64, 1024});
+    card.retry_rings = draw.one_of<std::uint32_t>({1, 2, 256});
+    program_.control_delay = draw.chance(0.4) ? 0 : draw.between(0, microseconds(20));
+    if (draw.chance(0.3)) program_.bed.link.faults.ecn = draw.probability(0.3);
   }
 
   void draw_channel() {
@@ -115,6 +129,7 @@ class SwarmDraw {
       bytes += 2 * (std::uint64_t{c.qps[0].mtu} + 100) * std::min<std::uint32_t>(bed.card.window_packets, 200);
     }
     Time round = 8 * bed.link.delay + 2 * (bed.link.faults.hold + bed.link.faults.jitter_max);
+    round += 4 * program_.control_delay;
     if (bed.link.bits_per_second != 0) {
       round += static_cast<Time>(2 * bytes * 8 * 1'000 / (bed.link.bits_per_second / 1'000'000'000));
     }

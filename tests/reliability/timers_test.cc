@@ -9,6 +9,7 @@ namespace weft::test {
 namespace {
 
 using nic::Counter;
+using nic::Dialect;
 using nic::Status;
 using nic::WorkKind;
 using testing::ElementsAre;
@@ -29,8 +30,8 @@ BedSpec dropping(std::initializer_list<std::uint64_t> packets) {
 }
 
 // How long one step takes from posting at time 0 to its completion, when nothing goes wrong.
-Time undisturbed(const Step& step) {
-  Bed bed;
+Time undisturbed(const Step& step, Dialect dialect = usual_dialect()) {
+  Bed bed(speaking(dialect));
   auto [a, b] = bed.connect();
   b.receive(9, {{0, 200}});
   a.post(step);
@@ -38,10 +39,11 @@ Time undisturbed(const Step& step) {
   return drain(a.node()).at(0).when;
 }
 
+// Of roce: srnic probes long before (tests/srnic/patience_test.cc).
 TEST(LocalAckTimeout, IsExact) {
-  const Time clean = undisturbed(kWrite);
+  const Time clean = undisturbed(kWrite, Dialect::roce);
   for (std::uint8_t code = 1; code <= 31; ++code) {
-    Bed bed(dropping({1}));
+    Bed bed(speaking(Dialect::roce, dropping({1})));
     auto [a, b] = bed.connect({.ack_timeout = code});
     a.post(kWrite);
     ASSERT_TRUE(bed.run());
@@ -53,7 +55,7 @@ TEST(LocalAckTimeout, IsExact) {
 }
 
 TEST(LocalAckTimeout, OfZeroIsForever) {
-  Bed bed(dropping({1}));
+  Bed bed(speaking(Dialect::roce, dropping({1})));
   auto [a, b] = bed.connect({.ack_timeout = 0});
   a.post(kWrite);
   EXPECT_TRUE(bed.run());
@@ -63,7 +65,7 @@ TEST(LocalAckTimeout, OfZeroIsForever) {
 
 TEST(LocalAckTimeout, StartsAnewWithEveryAcknowledgement) {
   // Two WRITEs; the second, packet 2, is lost. Silence begins when the first is acknowledged.
-  Bed bed(dropping({2}));
+  Bed bed(speaking(Dialect::roce, dropping({2})));
   auto [a, b] = bed.connect();
   a.post(kWrite);
   Step second = kWrite;
@@ -72,14 +74,14 @@ TEST(LocalAckTimeout, StartsAnewWithEveryAcknowledgement) {
   ASSERT_TRUE(bed.run());
   const auto log = drain(a.node());
   ASSERT_THAT(ids(log), ElementsAre(1, 2));
-  EXPECT_EQ(log[1].when, log[0].when + wire::ack_timeout(8) + undisturbed(kWrite));
+  EXPECT_EQ(log[1].when, log[0].when + wire::ack_timeout(8) + undisturbed(kWrite, Dialect::roce));
 }
 
 TEST(RetryCount, IsExact) {
   for (std::uint8_t count = 0; count <= 7; ++count) {
     sim::FaultPlan plan;
     plan.holes = {{0, kNever}};
-    Bed bed(with_plan(plan));
+    Bed bed(speaking(Dialect::roce, with_plan(plan)));
     auto [a, b] = bed.connect({.retry_count = count});
     a.post(kWrite);
     ASSERT_TRUE(bed.run());
@@ -94,7 +96,7 @@ TEST(RetryCount, IsExact) {
 
 TEST(RetryCount, IsGivenBackByProgress) {
   // Twice in a row two tries are lost and the third arrives: with two retries both WRITEs come through.
-  Bed bed(dropping({1, 2, 5, 6}));
+  Bed bed(speaking(Dialect::roce, dropping({1, 2, 5, 6})));
   auto [a, b] = bed.connect({.retry_count = 2});
   for (int i = 0; i < 2; ++i) {
     a.post(kWrite);
@@ -162,7 +164,7 @@ TEST(ReceiverNotReady, SevenRetriesAreForever) {
 }
 
 TEST(ReceiverNotReady, HoldsBackAllThatFollows) {
-  Bed bed;
+  Bed bed(speaking(Dialect::roce));
   auto [a, b] = bed.connect();
   const auto before = std::vector<std::byte>(b.node().arena.bytes.begin(), b.node().arena.bytes.end());
   a.post(kSend);

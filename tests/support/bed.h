@@ -46,6 +46,12 @@ struct BedSpec {
   std::uint32_t cq_entries = 256;
 };
 
+// A bed whose reliable connections speak this dialect, for claims that hold in no other.
+[[nodiscard]] inline BedSpec speaking(nic::Dialect dialect, BedSpec spec = {}) {
+  spec.dialect = dialect;
+  return spec;
+}
+
 // A queue pair and its side of a connection.
 struct QpSpec {
   wire::Service service = wire::Service::rc;

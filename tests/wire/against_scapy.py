@@ -1,7 +1,7 @@
 """Weft and scapy's RoCE layer read each other's frames. Usage: against_scapy.py FRAMES (built from frames.cc)
 
 scapy knows BTH, CNP, the AETH of an ACK and the ICRC, all over IPv4; the other extension headers are described here in
-scapy's terms, from the specification's tables.
+scapy's terms, from the specification's tables, and those of the srnic dialect from wire/srnic.h.
 """
 
 import ipaddress
@@ -44,6 +44,19 @@ class IETH(Packet):
     fields_desc = [XIntField("key", 0)]
 
 
+class Sequence(Packet):
+    fields_desc = [BitField("msn", 0, 20), BitField("ssn", 0, 20), BitField("offset", 0, 24)]
+
+
+class Target(Packet):
+    fields_desc = [LongField("va", 0), XIntField("key", 0)]
+
+
+class Receipt(Packet):
+    fields_desc = [BitField("syndrome", 0, 8), BitField("expected", 0, 24), BitField("run", 0, 16),
+                   BitField("marked", 0, 16)]
+
+
 # Weft's names of the fields.
 NAMES = {
     RETH: {"va": "reth.va", "key": "reth.key", "length": "reth.length"},
@@ -54,6 +67,10 @@ NAMES = {
     ImmDt: {"value": "imm"},
     IETH: {"key": "ieth.key"},
     CNPPadding: {},
+    Sequence: {"msn": "sequence.msn", "ssn": "sequence.ssn", "offset": "sequence.offset"},
+    Target: {"va": "target.va", "key": "target.key"},
+    Receipt: {"syndrome": "receipt.syndrome", "expected": "receipt.expected", "run": "receipt.run",
+              "marked": "receipt.marked"},
 }
 BTH_NAMES = {
     "opcode": "bth.opcode", "solicited": "bth.solicited", "migreq": "bth.migrated", "padcount": "bth.pad",
@@ -63,12 +80,35 @@ BTH_NAMES = {
 # scapy 2.5 has no names for SEND with invalidate.
 OPCODES = {code: name for code, name in _bth_opcodes.items() if not name.startswith("RD_")} | {
     0x16: "RC_SEND_LAST_WITH_INVALIDATE", 0x17: "RC_SEND_ONLY_WITH_INVALIDATE"}
+# The srnic dialect: each is its RC opcode + 0xC0, and one more.
+OPCODES |= {0xC0 + code: "SRNIC" + name[2:] for code, name in OPCODES.items() if name.startswith("RC_")}
+OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE"}
+
+
+def srnic_extensions(name):
+    """The same for the srnic dialect: a Sequence in all, a target in every WRITE, a receipt in acknowledgements."""
+    found = [Sequence]
+    if "RDMA_WRITE" in name:
+        found.append(Target)
+    if "READ_REQUEST" in name:
+        found.append(RETH)
+    if name.endswith(("COMPARE_SWAP", "FETCH_ADD")):
+        found.append(AtomicETH)
+    if "ACKNOWLEDGE" in name:
+        found.append(AtomicAckETH if "ATOMIC" in name else Receipt)
+    if "WITH_IMMEDIATE" in name:
+        found.append(ImmDt)
+    if "WITH_INVALIDATE" in name:
+        found.append(IETH)
+    return found
 
 
 def extensions(name):
     """Which headers follow the BTH, from the opcode's name."""
     if name == "CNP":
         return [CNPPadding]
+    if name.startswith("SRNIC"):
+        return srnic_extensions(name)
     found = [DETH] if name.startswith("UD_") else []
     if "RDMA_WRITE_FIRST" in name or "RDMA_WRITE_ONLY" in name or "READ_REQUEST" in name:
         found.append(RETH)

@@ -2,7 +2,7 @@
 // fields as one line of JSON.
 //
 //   frames build        a frame of every opcode over IPv4 and IPv6, and of every connection manager message
-//   frames pcap FILE    the same; the frames go to FILE as a capture
+//   frames pcap FILE    the same without srnic, which is our own; the frames go to FILE as a capture
 //   frames parse        reads frames as hexadecimal lines, says what they are
 #include <array>
 #include <cstdio>
@@ -77,6 +77,21 @@ void add_packet(Line& line, const Packet& p) {
   line.add("bth.qpn", h.bth.destination.raw());
   line.add("bth.ack", h.bth.ack_request);
   line.add("bth.psn", h.bth.psn.raw());
+  if (o.srnic) {
+    line.add("sequence.msn", h.sequence.msn());
+    line.add("sequence.ssn", h.sequence.ssn());
+    line.add("sequence.offset", h.sequence.offset());
+  }
+  if (o.target) {
+    line.add("target.va", h.reth.address);
+    line.add("target.key", h.reth.key.raw());
+  }
+  if (o.receipt) {
+    line.add("receipt.syndrome", h.receipt.syndrome);
+    line.add("receipt.expected", h.receipt.expected.raw());
+    line.add("receipt.run", h.receipt.run);
+    line.add("receipt.marked", h.receipt.marked);
+  }
   if (o.deth) {
     line.add("deth.qkey", h.deth.qkey.raw());
     line.add("deth.qpn", h.deth.source.raw());
@@ -230,10 +245,11 @@ Sample sample(const Flow& flow, Headers headers, std::span<const std::byte> payl
 }
 
 // Every opcode with every pad. No payload of a few bytes: tshark guesses at what is inside, and fails on those.
-void add_opcodes(std::vector<Sample>& out) {
+void add_opcodes(std::vector<Sample>& out, bool with_srnic) {
   model::Numbers numbers(2024);
   for (const Flow& flow : kFlows) {
     for (const auto& line : model::lines()) {
+      if (info(static_cast<Opcode>(line.opcode)).srnic && !with_srnic) continue;
       for (const std::size_t size : {0, 29, 30, 67}) {
         if (size > 0 && !line.payload) continue;
         const auto payload = numbers.bytes(size);
@@ -330,7 +346,7 @@ int run(std::span<char*> args) {
     return 2;
   }
   std::vector<Sample> samples;
-  add_opcodes(samples);
+  add_opcodes(samples, mode == "build");
   add_cm_messages(samples);
   if (mode == "pcap" && !write_pcap(args[2], samples)) {
     std::cerr << "frames: cannot write " << args[2] << '\n';

@@ -7,14 +7,19 @@ namespace weft::host {
 std::optional<wire::Psn> ReceiverRecord::arrived(wire::Psn psn, wire::Psn expected) {
   if (expected.ahead_of(base_) > 0) move_base(expected);  // the card has moved on, and we missed it
   const std::int32_t ahead = psn.ahead_of(base_);
-  if (ahead < 0 || ahead >= static_cast<std::int32_t>(PacketBitmap::kBits)) return std::nullopt;
+  if (ahead >= static_cast<std::int32_t>(PacketBitmap::kBits)) return std::nullopt;
+  if (ahead >= 0) note(psn);
+  const wire::Psn missing = here_.first_missing(base_, end_);
+  if (missing == base_) return std::nullopt;
+  move_base(missing);
+  return base_;
+}
+
+void ReceiverRecord::note(wire::Psn psn) {
   if (psn.ahead_of(end_) > 0) note_gap(end_, psn);
   if (psn.ahead_of(end_) >= 0) end_ = psn.plus(1);
   note_filled(psn);
   here_.set(psn);
-  if (psn != base_) return std::nullopt;
-  move_base(here_.first_missing(base_, end_));
-  return base_;
 }
 
 void ReceiverRecord::move_base(wire::Psn to) {

@@ -33,6 +33,7 @@ class ReceiverRecord {
     wire::Psn psn;
     std::uint32_t told;  // in which order requesters were told
   };
+  void note(wire::Psn psn);
   void note_gap(wire::Psn from, wire::Psn end);
   void note_filled(wire::Psn psn);
   void move_base(wire::Psn to);

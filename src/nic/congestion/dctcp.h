@@ -28,9 +28,10 @@ struct Dctcp {
     if (marked == 0 && c.marked_share == 0 && c.window == most_units(most)) [[likely]]
       return;
     CongestionRound& round = c.srnic.round;
+    if (round.length == 0) round.length = clamp_length(under_way + acked);  // the first mark in a long time
     round.acked = add(round.acked, acked);
     round.marked = add(round.marked, marked);
-    if (round.acked == 0 || round.acked < round.length) return;
+    if (round.acked < round.length) return;
     const std::uint32_t share = std::min(round.marked, round.acked) * kWhole / round.acked;
     c.marked_share =
         static_cast<std::uint16_t>(c.marked_share - (c.marked_share >> kGainShift) + (share >> kGainShift));
@@ -41,7 +42,8 @@ struct Dctcp {
     } else {
       c.window = static_cast<std::uint16_t>(std::min(c.window + kUnit, most_units(most)));
     }
-    round = {.length = static_cast<std::uint16_t>(std::clamp<std::uint32_t>(under_way, 1, kWhole))};
+    const bool quiet = c.marked_share == 0 && c.window == most_units(most);
+    round = {.length = quiet ? std::uint16_t{0} : clamp_length(under_way)};
   }
 
   static void on_silence(Context& c) {
@@ -53,6 +55,9 @@ struct Dctcp {
   }
 
  private:
+  static std::uint16_t clamp_length(std::uint32_t packets) {
+    return static_cast<std::uint16_t>(std::clamp<std::uint32_t>(packets, 1, kWhole));
+  }
   static constexpr std::uint32_t most_units(std::uint32_t most) { return std::min<std::uint32_t>(most, 4095) * kUnit; }
   static std::uint16_t add(std::uint16_t a, std::uint32_t b) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(a + b, kWhole));

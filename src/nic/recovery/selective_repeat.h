@@ -65,6 +65,12 @@ class SelectiveRepeat {
       core_.state.timers.disarm(core_.slot(c));
     }
   }
+  // Responses have come, and with them the news that everything before `unacked_psn`, which was `before`, had arrived.
+  // No receipt may ever say so, and the software must hear of it: it may be waiting for just that.
+  void answered(Context& c, wire::Psn before) {
+    progressed(c);
+    if (c.requests_lost && c.unacked_psn != before) tell(c, Stream::requests_out, {.kind = LossEvent::Kind::acked});
+  }
   void on_deadline(Context& c) {
     if (c.rnr_wait) {
       c.rnr_wait = false;
@@ -129,7 +135,9 @@ class SelectiveRepeat {
     c.retry_ring = ring;
     core_.schedule(c);
   }
-  void on_leave(Context& c, Stream stream) {
+  // Unless the software has been told of more since it said so: then it has begun anew, and must hear the end of it.
+  void on_leave(Context& c, Stream stream, std::uint16_t told) {
+    if (told != c.losses_told) return tell(c, stream, {.kind = LossEvent::Kind::acked});
     if (lost(c, stream)) core_.count(Counter::recoveries_left);
     lost(c, stream, false);
     if (!c.requests_lost && !c.responses_lost) c.retry_ring = RetryRing::kNoRing;
@@ -156,6 +164,8 @@ class SelectiveRepeat {
   void tell(Context& c, Stream stream, LossEvent e) {
     const Outflow flow = outflow(c, stream);
     e.stream = stream;
+    if (e.kind != LossEvent::Kind::acked) ++c.losses_told;
+    e.told = c.losses_told;
     e.base = flow.unacked;
     e.next = flow.next;
     if (stream == Stream::requests_out && e.kind != LossEvent::Kind::sacked) {
@@ -242,6 +252,7 @@ class SelectiveRepeat {
     }
     if (requests_under_way(c) == 0 && c.reads_under_way == 0) {
       responses_.give_up(c);
+      if (c.responses_lost) tell(c, Stream::responses_out, {.kind = LossEvent::Kind::acked});
       return false;
     }
     if (canary(Canary::retries_without_end)) return true;

@@ -16,7 +16,7 @@ class Arrivals {
 
   // `side` is the half that the packet is for:
   //   bool in_order(c, p)                       carries it out; true: the expected PSN moves on
-  //   bool early(c, p)                          places it, and remembers how it ends; false: it is as if lost
+  //   Early early(c, p)                         places it, and remembers how it ends
   //   bool deliver(c, note)                     its turn has come; false: it was refused, and nothing follows
   template <class Side>
   void on_packet(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
@@ -74,7 +74,11 @@ class Arrivals {
   void on_early(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
     const wire::Psn psn = p.headers.bth.psn;
     if (psn != f.expected) core_.count(Counter::out_of_sequence);
-    if (!side.early(c, p)) return;
+    switch (side.early(c, p)) {
+      case Early::dropped: return;
+      case Early::finished: return on_finished(c, f, psn);
+      case Early::placed: break;
+    }
     core_.count(Counter::placed_early);
     if (!f.recovering()) core_.count(Counter::recoveries_entered);
     const SrnicInbound before = f.in;
@@ -88,6 +92,14 @@ class Arrivals {
     } else if (psn != f.expected) {  // the newest packet's receipt would not speak of this one
       receipts_.tell_arrived(c, f, psn, 1, p.headers.sequence);
     }
+    core_.tell({.stream = f.stream, .kind = LossEvent::Kind::arrived, .psn = psn, .base = f.expected}, c);
+  }
+
+  // The oldest of all has been carried out though others are here already. The software says how far those reach.
+  void on_finished(Context& c, const Inflow& f, wire::Psn psn) {
+    f.expected = psn.plus(1);
+    if (c.state == QpState::error) return;
+    receipts_.owe(c, f.stream);
     core_.tell({.stream = f.stream, .kind = LossEvent::Kind::arrived, .psn = psn, .base = f.expected}, c);
   }
 

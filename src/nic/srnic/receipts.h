@@ -91,7 +91,7 @@ class Receipts {
 
   void stop(Context& c) {
     const bool access = c.break_status == Status::remote_access;
-    if (c.receive_entry != kNone) {
+    if (c.receive_entry != kNone && c.inbound == Inbound::send) {
       endings_.finish_receive(c, {.status = c.break_status, .reason = c.broken_by});
     }
     core_.world.notify({access ? EventKind::qp_access_error : EventKind::qp_request_error, c.qpn.raw()});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "nic/breaking.h"
 #include "nic/srnic/receipts.h"
@@ -20,27 +21,29 @@ class RequestsIn {
 
   bool in_order(Context& c, const wire::Packet& p) {
     Ending end;
-    if (const Verdict v = place(c, p, end); v.why != Refusal::none) return refuse(c, v, p.headers.sequence);
-    return end.nothing() || finish(c, end, p.headers.sequence);
+    if (const Verdict v = place(c, p, end); v.why != Refusal::none) return refuse(c, v, p.headers);
+    return end.nothing() || finish(c, end);
   }
 
-  bool early(Context& c, const wire::Packet& p) {
+  Early early(Context& c, const wire::Packet& p) {
+    const bool oldest = p.headers.bth.psn == c.expected_psn;
     Ending end;
     if (const Verdict v = place(c, p, end); v.why != Refusal::none) {
       // The oldest of all cannot get better by being sent again: it is its turn, whatever is behind it.
-      if (p.headers.bth.psn == c.expected_psn) return refuse(c, v, p.headers.sequence);
-      core_.refuse(v.why);
-      return false;
+      oldest ? void(refuse(c, v, p.headers)) : core_.refuse(v.why);
+      return Early::dropped;
     }
-    if (end.nothing()) return true;
+    if (end.nothing()) return Early::placed;
     EarlyNote* note = core_.state.early.add(c.srnic.in.early, p.headers.bth.psn,
                                             end.asks ? EarlyNote::Kind::request : EarlyNote::Kind::receive_end);
     if (note == nullptr) {
+      // Notes may all be of packets behind this one: without it none of them would ever be free again.
+      if (oldest) return finish(c, end) ? Early::finished : Early::dropped;
       core_.refuse(Refusal::early_full);
-      return false;
+      return Early::dropped;
     }
     remember(*note, end, p);
-    return true;
+    return Early::placed;
   }
 
   bool deliver(Context& c, const EarlyNote& note) {
@@ -57,7 +60,7 @@ class RequestsIn {
       end.headers.immediate.value = note.immediate;
       end.headers.invalidate.key = wire::Key(note.immediate);
     }
-    return finish(c, end, note.sequence);
+    return finish(c, end);
   }
 
  private:
@@ -77,8 +80,11 @@ class RequestsIn {
     [[nodiscard]] bool nothing() const { return !receives && !asks; }
   };
 
-  bool refuse(Context& c, const Verdict& v, wire::Sequence at) {
+  bool refuse(Context& c, const Verdict& v, const wire::Headers& h) {
+    const wire::Sequence at = h.sequence;
     if (v.why != Refusal::no_receive) {
+      // Its receive ends with it. One that a later message has taken is not to blame for a WRITE.
+      if (wire::info(h.bth.opcode).verb == wire::Verb::send) c.inbound = Inbound::send;
       receipts_.owe_refusal(c, v.nak, v.status, v.why, at);
       return false;
     }
@@ -116,9 +122,10 @@ class RequestsIn {
 
   Verdict place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
     const std::uint64_t offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
-    const std::uint32_t entry = receive_for(c, p);
-    if (entry == kNone) return invalid(Refusal::no_receive);
-    const Receive& r = endings_.receive_at(c, entry);
+    if (!number_possible(c, p)) return invalid(Refusal::not_continued);
+    const auto entry = receive_for(c, p);
+    if (!entry) return invalid(Refusal::no_receive);
+    const Receive& r = endings_.receive_at(c, *entry);
     if (offset + p.payload.size() > r.length) {
       return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
     }
@@ -134,45 +141,65 @@ class RequestsIn {
 
   Verdict place_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
     if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
+    if (info.immediate && !number_possible(c, p)) return invalid(Refusal::not_continued);
     if (!p.payload.empty()) {
       std::byte* at = nullptr;
       const wire::Reth& target = p.headers.reth;
-      const Refusal why =
-          core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
+      const Refusal why = core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
       if (why != Refusal::none) return denied(why);
-      if (info.immediate && receive_for(c, p) == kNone) return invalid(Refusal::no_receive);
+      if (info.immediate && !receive_for(c, p)) return invalid(Refusal::no_receive);
       core_.world.place(at, p.payload);
-    } else if (info.immediate && receive_for(c, p) == kNone) {
+    } else if (info.immediate && !receive_for(c, p)) {
       return invalid(Refusal::no_receive);
     }
     if (!info.immediate) return {};
     end.receives = true;
-    end.bytes = static_cast<std::uint32_t>((std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift) + p.payload.size());
+    end.bytes =
+        static_cast<std::uint32_t>((std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift) + p.payload.size());
     end.headers = p.headers;
     return {};
   }
 
-  // The receive entry for a message, whether or not those before it have ended; kNone when there is none yet. A packet
-  // in its turn must be of the message whose turn it is.
-  [[nodiscard]] std::uint32_t receive_for(Context& c, const wire::Packet& p) {
+  // Each message between the one whose turn it is and this one has at least a packet. So a packet in its turn is of the
+  // message whose turn it is.
+  [[nodiscard]] static bool number_possible(const Context& c, const wire::Packet& p) {
+    const std::uint32_t ahead = wire::Sequence::unfold(p.headers.sequence.ssn(), c.rq_done) - c.rq_done;
+    return ahead <= p.headers.bth.psn.since(c.expected_psn);
+  }
+
+  // The receive entry for a message, whether or not those before it have ended; nothing when there is none yet.
+  // An entry of an own queue is a free-running count, so any number may be one.
+  [[nodiscard]] std::optional<std::uint32_t> receive_for(Context& c, const wire::Packet& p) {
     const std::uint32_t count = wire::Sequence::unfold(p.headers.sequence.ssn(), c.rq_done);
-    if (count == c.rq_done) return take_current(c) ? c.receive_entry : kNone;
+    if (count == c.rq_done) return take_current(c) ? std::optional(c.receive_entry) : std::nullopt;
     if (c.shared_rq == kNone) {
-      if (count - c.rq_done >= c.rq_posted - c.rq_done) return kNone;
+      if (count - c.rq_done >= c.rq_posted - c.rq_done) return std::nullopt;
       const Receive& r = endings_.receive_at(c, count);
       core_.count(Counter::receive_wqes_fetched);
       core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
       return count;
     }
-    if (const EarlyNote* taken = core_.state.early.find_taken(c.srnic.in.early, count)) return taken->entry;
-    if (count - c.rq_done >= kMaxWindow || core_.state.srqs[c.shared_rq].available() == 0) return kNone;
-    EarlyNote* note = core_.state.early.add(c.srnic.in.early, p.headers.bth.psn, EarlyNote::Kind::taken);
-    if (note == nullptr) return kNone;
-    const std::uint32_t current = std::exchange(c.receive_entry, kNone);
-    (void)endings_.take_receive(c);
-    note->ssn = count;
-    note->entry = std::exchange(c.receive_entry, current);
-    return note->entry;
+    return take_shared(c, count, p.headers.bth.psn);
+  }
+  // Messages take entries of a shared receive queue in their order, also those that have not come yet: if later ones
+  // could take the last entries, the one before them could never end, and they could not either.
+  [[nodiscard]] std::optional<std::uint32_t> take_shared(Context& c, std::uint32_t count, wire::Psn psn) {
+    if (!take_current(c)) return std::nullopt;
+    EarlyNotes& notes = core_.state.early;
+    std::uint32_t entry = kNone;
+    for (std::uint32_t ssn = c.rq_done + 1; ssn != count + 1; ++ssn) {
+      EarlyNote* note = notes.find_taken(c.srnic.in.early, ssn);
+      if (note == nullptr) {
+        if (core_.state.srqs[c.shared_rq].available() == 0) return std::nullopt;
+        note = notes.add_taken(c.srnic.in.early, psn, ssn);
+        if (note == nullptr) return std::nullopt;
+        const std::uint32_t current = std::exchange(c.receive_entry, kNone);
+        (void)endings_.take_receive(c);
+        note->entry = std::exchange(c.receive_entry, current);
+      }
+      entry = note->entry;
+    }
+    return entry;
   }
   [[nodiscard]] bool take_current(Context& c) {
     if (c.receive_entry != kNone) return true;
@@ -198,19 +225,19 @@ class RequestsIn {
   }
 
   // Its turn has come. False: refused.
-  bool finish(Context& c, const Ending& end, wire::Sequence at) {
+  bool finish(Context& c, const Ending& end) {
     const wire::OpcodeInfo& info = wire::info(end.headers.bth.opcode);
     if (end.asks) {
       const Verdict v = info.reth ? read(c, end.headers) : atomic(c, end.headers, info);
-      return v.why == Refusal::none || refuse(c, v, at);
+      return v.why == Refusal::none || refuse(c, v, end.headers);
     }
     // Who numbers SENDs wrongly may have filled another entry than the one that is due.
-    if ((wire::Sequence::unfold(at.ssn(), c.rq_done) != c.rq_done) || !take_current(c)) {
-      return refuse(c, invalid(Refusal::not_continued), at);
+    if (wire::Sequence::unfold(end.headers.sequence.ssn(), c.rq_done) != c.rq_done || !take_current(c)) {
+      return refuse(c, invalid(Refusal::not_continued), end.headers);
     }
     if (info.ieth) {
       const Refusal why = core_.state.memory.invalidate(end.headers.invalidate.key, core_.asker(c));
-      if (why != Refusal::none) return refuse(c, denied(why), at);
+      if (why != Refusal::none) return refuse(c, denied(why), end.headers);
     }
     const bool write = info.verb == wire::Verb::write;
     endings_.finish_receive(c, {.kind = write ? CompletionKind::receive_write_immediate : CompletionKind::receive,
@@ -224,8 +251,7 @@ class RequestsIn {
     if (h.reth.length > kMaxMessage) return invalid(Refusal::too_long);
     if (h.reth.length > 0) {
       std::byte* unused = nullptr;
-      const Refusal why =
-          core_.translate(c, h.reth.key, Rights::remote_read, h.reth.address, h.reth.length, unused);
+      const Refusal why = core_.translate(c, h.reth.key, Rights::remote_read, h.reth.address, h.reth.length, unused);
       if (why != Refusal::none) return denied(why);
     }
     SavedResponse* s = responses_.save(c, h.sequence, packets_of(h.reth.length, c.mtu_shift));

@@ -26,17 +26,29 @@ class ResponsesIn {
     return c.state != QpState::error;
   }
 
-  bool early(Context& c, const wire::Packet& p) {
+  Early early(Context& c, const wire::Packet& p) {
+    const bool oldest = p.headers.bth.psn == c.responses.in_expected;
     const Answer a = judge(c, p);
-    if (a.why != Refusal::none) return drop(a.why);
-    if (const Refusal r = place(c, a, p); r != Refusal::none) {
-      return p.headers.bth.psn == c.responses.in_expected ? fail(c, a.entry, r) : drop(r);
+    if (a.why != Refusal::none) {
+      core_.refuse(a.why);
+      return Early::dropped;
     }
-    if (!a.ends) return true;
+    if (const Refusal r = place(c, a, p); r != Refusal::none) {
+      oldest ? void(fail(c, a.entry, r)) : core_.refuse(r);
+      return Early::dropped;
+    }
+    if (!a.ends) return Early::placed;
     EarlyNote* note = core_.state.early.add(c.responses.in.early, p.headers.bth.psn, EarlyNote::Kind::response_end);
-    if (note == nullptr) return drop(Refusal::early_full);
+    if (note == nullptr) {
+      if (!oldest) {
+        core_.refuse(Refusal::early_full);
+        return Early::dropped;
+      }
+      requests_.answered(c, a.entry);
+      return Early::finished;
+    }
     note->entry = a.entry;
-    return true;
+    return Early::placed;
   }
 
   bool deliver(Context& c, const EarlyNote& note) {

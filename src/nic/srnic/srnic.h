@@ -55,13 +55,14 @@ class Srnic {
   void on_control(Context& c, const ControlMessage& m) {
     switch (m.kind) {
       case ControlMessage::Kind::retry: recovery_.on_retry(c, m.ring); break;
-      case ControlMessage::Kind::leave: recovery_.on_leave(c, m.stream); break;
+      case ControlMessage::Kind::leave: recovery_.on_leave(c, m.stream, m.count); break;
       case ControlMessage::Kind::advance:
         if (m.stream == Stream::requests_in) {
           if (!c.responder_stopped) arrivals_.advance(requests_in_, c, requests_in(c), m.psn);
         } else {
+          const wire::Psn unacked = c.unacked_psn;
           arrivals_.advance(responses_in_, c, responses_in(c), m.psn);
-          if (c.state != QpState::error) recovery_.progressed(c);
+          if (c.state != QpState::error) recovery_.answered(c, unacked);
         }
         break;
       case ControlMessage::Kind::missing: {
@@ -84,10 +85,10 @@ class Srnic {
   }
   void on_response(Context& c, const wire::Packet& p) {
     const std::uint32_t done = c.sq_done;
-    const wire::Psn expected = c.responses.in_expected;
+    const wire::Psn expected = c.responses.in_expected, unacked = c.unacked_psn;
     arrivals_.on_packet(responses_in_, c, responses_in(c), p);
     if (c.state == QpState::error) return;
-    if (c.sq_done != done || c.responses.in_expected != expected) recovery_.progressed(c);
+    if (c.sq_done != done || c.responses.in_expected != expected) recovery_.answered(c, unacked);
   }
 
   void go_on(Context& c) {

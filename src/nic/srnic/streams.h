@@ -36,6 +36,13 @@ inline Arrival arrival_of(const Inflow& f, wire::Psn psn) {
   return ahead < static_cast<std::int32_t>(kMaxWindow) ? Arrival::early : Arrival::too_far;
 }
 
+// What became of a packet that came ahead of its turn, or during recovery.
+enum class Early : std::uint8_t {
+  dropped,   // it is as if it had been lost
+  placed,    // and its end, if it is one, is remembered
+  finished,  // it was the oldest of all, so its turn had come, and there was no room to remember it
+};
+
 enum class Growth : std::uint8_t { begins, extends, fills, repeats };
 
 // The range of the most advanced packets without a gap between them, after `psn` has come.

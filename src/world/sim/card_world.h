@@ -35,7 +35,11 @@ class CardWorld {
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   // Over the bus to the host's software, where it is heard after the control queue's delay.
-  void tell(const nic::LossEvent& e) { losses_.push_back({network_.now() + control_delay, e}); }
+  void tell(const nic::LossEvent& e) {
+    const std::uint64_t nth = ++told_;
+    if (nth - lost_from < lost_count) return;
+    losses_.push_back({network_.now() + control_delay, e});
+  }
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
@@ -46,7 +50,8 @@ class CardWorld {
     nic::LossEvent event;
   };
   [[nodiscard]] std::deque<TimedLoss>& losses() { return losses_; }
-  Time control_delay = 0;  // of the control queue, each way
+  Time control_delay = 0;                       // of the control queue, each way
+  std::uint64_t lost_from = 1, lost_count = 0;  // these loss events never arrive; the first is 1
 
   // Something the host's programs may be waiting for has happened since this was last asked.
   [[nodiscard]] bool take_news() { return std::exchange(news_, false); }
@@ -56,6 +61,7 @@ class CardWorld {
   HostIndex index_;
   host::Device& device_;
   bool news_ = false;
+  std::uint64_t told_ = 0;
   std::deque<TimedLoss> losses_;
 };
 

@@ -188,6 +188,8 @@ TEST(Trace, ReadsOnlyWhatTheOpcodeHas) {
     parcel.headers.immediate.value = static_cast<std::uint32_t>(leftover);
     parcel.headers.invalidate.key = wire::Key(static_cast<std::uint32_t>(leftover));
     parcel.headers.deth.source = wire::Qpn(static_cast<std::uint32_t>(leftover));
+    parcel.headers.sequence = wire::Sequence(static_cast<std::uint32_t>(leftover), 0, 0);
+    parcel.headers.receipt.run = static_cast<std::uint16_t>(leftover);
     TraceDigest trace;
     trace.delivered(0, parcel);
     return trace.value();
@@ -195,8 +197,8 @@ TEST(Trace, ReadsOnlyWhatTheOpcodeHas) {
   for (unsigned code = 0; code < 256; ++code) {
     const auto opcode = static_cast<wire::Opcode>(code);
     const wire::OpcodeInfo& has = wire::info(opcode);
-    const bool extended =
-        has.reth || has.aeth || has.atomic_eth || has.atomic_ack_eth || has.immediate || has.ieth || has.deth;
+    const bool extended = has.reth || has.aeth || has.atomic_eth || has.atomic_ack_eth || has.immediate || has.ieth ||
+                          has.deth || has.srnic;
     EXPECT_EQ(digest(opcode, 1) != digest(opcode, 2), extended) << code;
   }
 }

@@ -55,6 +55,10 @@ class Host {
   [[nodiscard]] host::Error modify(host::QueuePair& qp, const host::QpAttributes& attributes, std::uint32_t mask);
   // How long the control queue between card and software takes, each way; and which loss events are lost on it.
   void set_control_delay(Time delay) { effects_.control_delay = delay; }
+  void lose_control_events(std::uint64_t from, std::uint64_t count) {
+    effects_.lost_from = from;
+    effects_.lost_count = count;
+  }
   void ring_doorbells();  // after calls to the device itself
 
   // -- to be awaited --

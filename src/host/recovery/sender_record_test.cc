@@ -1,0 +1,109 @@
+#include "host/recovery/sender_record.h"
+
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace weft::host {
+namespace {
+
+using wire::Psn;
+
+constexpr Psn kBase{0xFF'FFF9};
+Psn at(std::uint32_t n) { return kBase.plus(n); }
+
+using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // first packet, how many
+Ranges lost(SenderRecord& record, std::uint32_t next) {
+  Ranges all;
+  record.each_lost(at(next), [&](Psn psn, std::uint16_t count) {
+    all.emplace_back(psn.since(kBase), count);
+    return true;
+  });
+  return all;
+}
+
+TEST(SenderRecord, WhatWasOvertakenIsLost) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(5), 2);  // 4 and 5 are there
+  EXPECT_EQ(lost(record, 10), (Ranges{{0, 4}}));
+  record.sacked(at(8), 1);
+  EXPECT_EQ(lost(record, 10), (Ranges{{6, 2}})) << "those before have been sent again";
+}
+
+TEST(SenderRecord, WhatWasSentAgainIsLostOnlyWhenSomethingSentLaterHasArrived) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(3), 1);
+  EXPECT_EQ(lost(record, 10), (Ranges{{0, 3}}));
+  record.sacked(at(9), 6);  // sent before 0 ... 2 were sent again
+  EXPECT_EQ(lost(record, 10), Ranges{});
+  record.sacked(at(10), 1);  // sent at about the same time
+  EXPECT_EQ(lost(record, 12), Ranges{});
+  record.sacked(at(11), 1);  // sent after
+  EXPECT_EQ(lost(record, 12), (Ranges{{0, 3}}));
+}
+
+// The second try of 2 arrives and that of 0, sent at the same time or before, does not: nothing is known of 0. But when
+// what was sent after it arrives, be it for the second time, it is lost again.
+TEST(SenderRecord, ASecondTryThatArrivesTellsOfThoseBeforeIt) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(3), 1);
+  EXPECT_EQ(lost(record, 5), (Ranges{{0, 3}}));
+  record.sacked(at(6), 1);
+  EXPECT_EQ(lost(record, 8), (Ranges{{0, 3}, {4, 2}})) << "6 was sent after the second tries, which were at 5";
+  record.sacked(at(4), 1);
+  EXPECT_EQ(lost(record, 8), (Ranges{{7, 1}})) << "0 ... 2 and 5 were sent again at the same time as 4";
+  record.sacked(at(9), 1);
+  EXPECT_EQ(lost(record, 10), (Ranges{{0, 3}, {5, 1}, {7, 2}}));
+}
+
+TEST(SenderRecord, WhatFindsNoRoomIsAskedForAgain) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(5), 1);
+  record.each_lost(at(8), [](Psn, std::uint16_t) { return false; });
+  EXPECT_EQ(lost(record, 8), (Ranges{{0, 5}}));
+}
+
+TEST(SenderRecord, IsOverWhenNothingIsOutOfOrderAnyMore) {
+  SenderRecord record(at(0), 64);
+  EXPECT_TRUE(record.over());
+  record.sacked(at(5), 1);
+  EXPECT_FALSE(record.over());
+  EXPECT_EQ(lost(record, 8), (Ranges{{0, 5}}));
+  record.acked(at(5));
+  EXPECT_FALSE(record.over());
+  record.acked(at(6));
+  EXPECT_TRUE(record.over());
+}
+
+TEST(SenderRecord, AnOldReceiptChangesNothing) {
+  SenderRecord record(at(4), 64);
+  record.acked(at(2));
+  EXPECT_EQ(record.base(), at(4));
+  record.sacked(at(3), 2);
+  EXPECT_TRUE(record.over());
+  EXPECT_EQ(lost(record, 8), Ranges{});
+}
+
+TEST(SenderRecord, AfterSilenceEverythingUnheardOfIsAssumedLost) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(3), 1);
+  record.assume_lost(at(6));
+  EXPECT_EQ(lost(record, 6), (Ranges{{0, 3}, {4, 2}}));
+  record.assume_lost(at(6));
+  EXPECT_EQ(lost(record, 6), (Ranges{{0, 3}, {4, 2}})) << "again, for those tries are long gone";
+}
+
+TEST(SenderRecord, MayHaveTheWholeWindowUnderWay) {
+  for (const std::uint32_t window : {1U, 2U, 500U, 4096U}) {
+    SenderRecord record(at(0), window);
+    record.assume_lost(at(window));
+    EXPECT_EQ(lost(record, window), (Ranges{{0, window}}));
+    EXPECT_EQ(lost(record, window), Ranges{});
+    record.acked(at(window));
+    EXPECT_TRUE(record.over());
+  }
+}
+
+}  // namespace
+}  // namespace weft::host

@@ -1,0 +1,106 @@
+#include "nic/early.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace weft::nic {
+namespace {
+
+using Kind = EarlyNote::Kind;
+using wire::Psn;
+
+constexpr Psn kStart{0xFF'FFFD};  // lists cross the wrap
+
+std::vector<std::uint32_t> take_all(EarlyNotes& notes, std::uint16_t& head, Psn end) {
+  std::vector<std::uint32_t> taken;
+  while (const EarlyNote* note = notes.take_before(head, end)) taken.push_back(note->psn.since(kStart));
+  return taken;
+}
+
+TEST(EarlyNotes, ComeOutInTheOrderOfTheirPacketsWhateverTheOrderTheyWentIn) {
+  std::vector<std::uint32_t> order{0, 1, 2, 3, 4, 5};
+  do {
+    EarlyNotes notes(8);
+    std::uint16_t head = EarlyNotes::kNothing;
+    for (const std::uint32_t n : order) ASSERT_NE(notes.add(head, kStart.plus(n), Kind::receive_end), nullptr);
+    EXPECT_EQ(take_all(notes, head, kStart.plus(4)), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(notes.used(), 2U);
+    EXPECT_EQ(take_all(notes, head, kStart.plus(6)), (std::vector<std::uint32_t>{4, 5}));
+    EXPECT_EQ(head, EarlyNotes::kNothing);
+    EXPECT_EQ(notes.used(), 0U);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(EarlyNotes, APacketThatCameTwiceHasOneOfAKind) {
+  EarlyNotes notes(4);
+  std::uint16_t head = EarlyNotes::kNothing;
+  EarlyNote* first = notes.add(head, kStart, Kind::request);
+  EXPECT_EQ(notes.add(head, kStart, Kind::request), first);
+  EXPECT_EQ(notes.used(), 1U);
+  EXPECT_NE(notes.add(head, kStart, Kind::receive_end), first);
+}
+
+TEST(EarlyNotes, AreRefusedWhenAllAreInUseAndThereAgainWhenOneIsGivenBack) {
+  EarlyNotes notes(2);
+  std::uint16_t mine = EarlyNotes::kNothing, yours = EarlyNotes::kNothing;
+  ASSERT_NE(notes.add(mine, kStart, Kind::request), nullptr);
+  ASSERT_NE(notes.add(yours, kStart, Kind::request), nullptr);
+  EXPECT_EQ(notes.add(mine, kStart.plus(1), Kind::request), nullptr);
+  EXPECT_NE(notes.take_any(yours), nullptr);
+  EXPECT_EQ(yours, EarlyNotes::kNothing);
+  EXPECT_NE(notes.add(mine, kStart.plus(1), Kind::request), nullptr);
+  EXPECT_EQ(take_all(notes, mine, kStart.plus(9)), (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(EarlyNotes, NoneAtAllIsARefusalToo) {
+  EarlyNotes notes(0);
+  std::uint16_t head = EarlyNotes::kNothing;
+  EXPECT_EQ(notes.add(head, kStart, Kind::request), nullptr);
+  EXPECT_EQ(notes.take_any(head), nullptr);
+}
+
+// One packet may make several messages take entries: its own and those before it that have not come.
+TEST(EarlyNotes, TakenEntriesWaitForTheirMessageAndNotForAPacket) {
+  EarlyNotes notes(8);
+  std::uint16_t head = EarlyNotes::kNothing;
+  for (std::uint32_t ssn = 5; ssn <= 7; ++ssn) notes.add_taken(head, kStart.plus(2), ssn)->entry = 100 + ssn;
+  ASSERT_NE(notes.add(head, kStart.plus(1), Kind::receive_end), nullptr);
+  EXPECT_EQ(take_all(notes, head, kStart.plus(9)), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(notes.find_taken(head, 4), nullptr);
+  EXPECT_EQ(notes.find_taken(head, 6)->entry, 106U);
+  for (const std::uint32_t ssn : {6U, 7U, 5U}) EXPECT_EQ(notes.take_taken(head, ssn)->entry, 100 + ssn);
+  EXPECT_EQ(notes.take_taken(head, 6), nullptr);
+  EXPECT_EQ(notes.used(), 0U);
+  ASSERT_NE(notes.add(head, kStart, Kind::request), nullptr) << "the list is whole again";
+  EXPECT_EQ(take_all(notes, head, kStart.plus(9)), (std::vector<std::uint32_t>{0}));
+}
+
+// Against a sorted vector, long enough to meet every place of a list.
+TEST(EarlyNotes, AreWhatAPlainListWouldBe) {
+  std::mt19937 random(7);
+  EarlyNotes notes(16);
+  std::uint16_t heads[2] = {EarlyNotes::kNothing, EarlyNotes::kNothing};
+  std::vector<std::uint32_t> lists[2];
+  for (int i = 0; i < 20'000; ++i) {
+    const std::size_t which = random() % 2;
+    auto& list = lists[which];
+    const std::uint32_t n = random() % 24;
+    if (random() % 3 != 0) {
+      const bool known = std::find(list.begin(), list.end(), n) != list.end();
+      const bool room = lists[0].size() + lists[1].size() < 16;
+      ASSERT_EQ(notes.add(heads[which], kStart.plus(n), Kind::response_end) != nullptr, known || room);
+      if (!known && room) list.insert(std::upper_bound(list.begin(), list.end(), n), n);
+    } else {
+      const auto end = std::lower_bound(list.begin(), list.end(), n);
+      ASSERT_EQ(take_all(notes, heads[which], kStart.plus(n)), std::vector<std::uint32_t>(list.begin(), end));
+      list.erase(list.begin(), end);
+    }
+    ASSERT_EQ(notes.used(), lists[0].size() + lists[1].size());
+  }
+}
+
+}  // namespace
+}  // namespace weft::nic

@@ -1,0 +1,127 @@
+// How long srnic waits: it looks after the oldest packet long before the local ACK timeout, ever more seldom; only whole
+// timeouts count as retries. And receivers that are not ready.
+#include "srnic/scene.h"
+
+namespace weft::test {
+namespace {
+
+using nic::Counter;
+using nic::Status;
+using nic::WorkKind;
+using testing::ElementsAre;
+
+const Step kWrite{.id = 1, .kind = WorkKind::write, .local = {{0, 100}}, .remote = 4096};
+
+Time undisturbed() {
+  Bed bed(srnic_bed());
+  auto [a, b] = bed.connect();
+  a.post(kWrite);
+  EXPECT_TRUE(bed.run());
+  return drain(a.node()).at(0).when;
+}
+
+TEST(Probe, FindsALostTailAfterItsDelay) {
+  const Time clean = undisturbed();
+  for (const Time delay : {microseconds(10), microseconds(100), microseconds(500)}) {
+    BedSpec spec = srnic_bed(dropping({1}));
+    spec.card.probe_delay = delay;
+    Bed bed(spec);
+    auto [a, b] = bed.connect();
+    a.post(kWrite);
+    ASSERT_TRUE(bed.run());
+    const auto log = drain(a.node());
+    ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::success)));
+    EXPECT_EQ(log[0].when, clean + delay);
+    EXPECT_EQ(a.node().counted(Counter::local_ack_timeout_err), 0U) << "nobody's patience was tried";
+    expect_nothing_held(bed);
+  }
+}
+
+// Silence of 10, 20, 40 ... us, until the program's own timeout is shorter.
+TEST(Probe, ComesEverMoreSeldom) {
+  sim::FaultPlan plan;
+  plan.holes = {{0, microseconds(1000)}};
+  BedSpec spec = srnic_bed(plan);
+  spec.card.probe_delay = microseconds(10);
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.ack_timeout = 14});
+  a.post(kWrite);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::success)));
+  EXPECT_EQ(a.node().counted(Counter::retransmitted_pkts), 7U) << "after 10, 30, 70, 150, 310, 630 and 1270 us";
+}
+
+TEST(SrnicRetryCount, CountsWholeTimeouts) {
+  for (std::uint8_t count = 0; count <= 7; ++count) {
+    sim::FaultPlan plan;
+    plan.holes = {{0, kNever}};
+    BedSpec spec = srnic_bed(plan);
+    spec.card.probe_delay = seconds(1);  // never before the timeout
+    Bed bed(spec);
+    auto [a, b] = bed.connect({.retry_count = count});
+    a.post(kWrite);
+    ASSERT_TRUE(bed.run());
+    const auto log = drain(a.node());
+    ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::retry_exceeded)));
+    EXPECT_EQ(log[0].when, (count + 1) * wire::ack_timeout(8));
+    EXPECT_EQ(a.node().counted(Counter::retry_exceeded_err), 1U);
+    EXPECT_EQ(a.qp().state(), nic::QpState::error);
+  }
+}
+
+TEST(SrnicRetryCount, IsGivenBackByProgress) {
+  BedSpec spec = srnic_bed(dropping({1, 2, 5, 6}));
+  spec.card.probe_delay = seconds(1);
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.retry_count = 2});
+  for (int i = 0; i < 2; ++i) {
+    a.post(kWrite);
+    ASSERT_TRUE(bed.run());
+    ASSERT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::success)));
+  }
+  expect_nothing_held(bed);
+}
+
+TEST(SrnicTimeout, OfZeroIsForever) {
+  sim::FaultPlan plan;
+  plan.holes = {{0, seconds(20)}};
+  Bed bed(srnic_bed(plan));
+  auto [a, b] = bed.connect({.ack_timeout = 0, .retry_count = 0});
+  a.post(kWrite);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::success)));
+}
+
+// In srnic a SEND without a receive holds back completions, not placement.
+TEST(SrnicReceiverNotReady, HoldsBackWhatFollowsFromBeingSeen) {
+  Bed bed(srnic_bed());
+  auto [a, b] = bed.connect();
+  a.post({.id = 1, .kind = WorkKind::send, .local = {{0, 100}}});
+  a.post({.id = 2, .kind = WorkKind::fetch_add, .local = {{512, 8}}, .remote = 8192, .compare_add = 1});
+  a.post({.id = 3, .kind = WorkKind::write_immediate, .local = {{0, 100}}, .remote = 4096});
+  const std::uint64_t before = b.node().word(8192);
+  bed.world().run_until(microseconds(200));
+  EXPECT_EQ(b.node().word(8192), before);
+  EXPECT_EQ(a.node().cq->waiting() + b.node().cq->waiting(), 0U);
+  b.receive(8, {{0, 200}});
+  b.receive(9, {{0, 0}});
+  ASSERT_TRUE(bed.run());
+  EXPECT_EQ(b.node().word(8192), before + 1);
+  EXPECT_THAT(ids(drain(a.node())), ElementsAre(1, 2, 3));
+  EXPECT_THAT(ids(drain(b.node())), ElementsAre(8, 9));
+  expect_nothing_held(bed);
+}
+
+TEST(SrnicReceiverNotReady, RetryCountIsExact) {
+  for (std::uint8_t count = 0; count <= 6; ++count) {
+    Bed bed(srnic_bed());
+    auto [a, b] = bed.connect({.rnr_retry = count});
+    a.post({.id = 1, .kind = WorkKind::send, .local = {{0, 100}}});
+    ASSERT_TRUE(bed.run());
+    ASSERT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::rnr_retry_exceeded)));
+    EXPECT_EQ(b.node().counted(Counter::send_rnr_err), count + 1U);
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
