@@ -15,6 +15,7 @@
 namespace weft::real {
 namespace {
 
+constexpr std::string_view kDialects[] = {"roce", "srnic", "undecided"};
 constexpr std::string_view kStates[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
 nlohmann::json counters_of(const nic::Counters& counters) {
@@ -40,6 +41,7 @@ nlohmann::json facts_of(const host::QueuePair& qp) {
                      {"peer_qpn", c.peer_qpn.raw()},
                      {"sends_posted", c.sq_posted},
                      {"sends_done", c.sq_done}};
+  if (c.service == wire::Service::rc) out["dialect"] = kDialects[static_cast<std::size_t>(c.dialect)];
   if (c.broken_by != Refusal::none) {
     out["broken_by"] = weft::text(c.broken_by).counter;
     out["meaning"] = weft::text(c.broken_by).meaning;
@@ -48,9 +50,14 @@ nlohmann::json facts_of(const host::QueuePair& qp) {
 }
 
 // What usually is behind a refusal that breaks a queue pair: what a colleague would ask first.
-std::string_view likely_cause(Refusal why) {
-  switch (why) {
+std::string_view likely_cause(const nic::Context& c) {
+  switch (c.broken_by) {
     case Refusal::retry_exceeded:
+      if (c.dialect == nic::Dialect::srnic && !c.established) {
+        return "the peer does not speak srnic: it is no Weft card, or runs with --transport roce (weft stat there "
+               "counts "
+               "rx_wrong_dialect). Use --transport auto. Or the peer cannot be reached at all";
+      }
       return "the peer's program has ended, its queue pair is destroyed or not yet RTR, the GID index or address is "
              "wrong, or UDP port 4791 is filtered on the way";
     case Refusal::rnr_retry_exceeded:
@@ -119,7 +126,7 @@ nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
     if (r->first) out["first_refused"] = facts_of(*r->first, now);
     if (r->last && r->refused > 1) out["last_refused"] = facts_of(*r->last, now);
   }
-  if (c.broken_by != Refusal::none) out["likely_cause"] = likely_cause(c.broken_by);
+  if (c.broken_by != Refusal::none) out["likely_cause"] = likely_cause(c);
   return out;
 }
 
