@@ -1,4 +1,4 @@
-// Which dialect each reliable connection speaks: a queue pair that learns who its peer is asks what the peer's card can.
+// Which dialect each reliable connection speaks: when a queue pair learns who its peer is, the peer's card is asked.
 #include "world/real/clock.h"
 #include "world/real/engine.h"
 #include "world/real/gsi.h"

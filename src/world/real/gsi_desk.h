@@ -1,6 +1,6 @@
 // What the broker does about messages to QP1: finds the program that a connection manager's message is for, answers for
-// programs that are not there, and says goodbye for programs that died without doing so. What a program's card speaks it
-// says itself, so that no program needs to be awake for it.
+// programs that are not there, and says goodbye for programs that died without doing so. It also says what a program's
+// card speaks, so that no program needs to be awake for it.
 #pragma once
 
 #include <array>

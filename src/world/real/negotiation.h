@@ -1,9 +1,9 @@
-// What a lane knows about what its peers speak, and how it finds out: by questions to their queue pair 1, which are sent
-// again until they are answered or given up. No clock and no socket: time is an argument, and who calls sends.
+// What a lane knows about what its peers speak, and how it finds out: by questions to their queue pair 1, which are
+// sent again until they are answered or given up. No clock and no socket: time is an argument, and who calls sends.
 //
-// An answer holds for a peer, which is an address and a place in it, and for as long as the place cannot have got another
-// owner. Silence is a fact about an address: a broker answers for all of its places. Whichever way the two sides come to
-// their decisions, the card mends a disagreement with the first packet that arrives (nic/card.h, adopt_dialect).
+// An answer holds for a peer, which is an address and a place in it, and for as long as the place cannot have got
+// another owner. Silence is a fact about an address: a broker answers for all of its places. However the two sides
+// come to their decisions, the card mends a disagreement with the first packet (nic/card.h, adopt_dialect).
 #pragma once
 
 #include <array>
@@ -67,7 +67,7 @@ class Negotiation {
   [[nodiscard]] Settled on_question(Time now, const wire::Address& from, const wire::VendorMad& question);
 
   [[nodiscard]] Time next_deadline() const { return next_; }
-  // Calls send(const Question&) for what is to be asked now, or again, and settled(const Settled&) for what is given up.
+  // Calls send(const Question&) for what is to be asked, now or again, settled(const Settled&) for what is given up.
   template <class Send, class Done>
   void on_time(Time now, Send&& send, Done&& settled) {
     if (now < next_) return;

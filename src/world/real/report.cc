@@ -30,6 +30,18 @@ nlohmann::json counters_of(const nic::Counters& counters) {
   return out;
 }
 
+// How many reliable connections speak what.
+nlohmann::json dialects_of(const host::Device& device) {
+  std::array<std::uint32_t, std::size(kDialects)> counts{};
+  device.for_each_qp([&](const host::QueuePair& qp) {
+    const nic::Context& c = qp.context();
+    if (c.service == wire::Service::rc) ++counts[static_cast<std::size_t>(c.dialect)];
+  });
+  nlohmann::json out = nlohmann::json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) out[fmt::format("connections_{}", kDialects[i])] = counts[i];
+  return out;
+}
+
 nlohmann::json facts_of(const host::QueuePair& qp) {
   const nic::Context& c = qp.context();
   nlohmann::json out{{"qpn", qp.qpn().raw()},
@@ -138,6 +150,7 @@ std::string Lane::Engine::report(const std::string& question) {
                  {"not_sent", port_.not_sent()},
                  {"neighbours", port_.neighbours()},
                  {"driver", driver_ == Driver::program ? "program" : "thread"}};
+  out["dialects"] = dialects_of(device_);
   if (question == "qps") {
     nlohmann::json qps = nlohmann::json::array();
     device_.for_each_qp([&](const host::QueuePair& qp) { qps.push_back(facts_of(qp)); });
