@@ -103,7 +103,7 @@ void QueuePair::release_recovery() {
 void QueuePair::decide(nic::Dialect dialect) {
   if (context_.dialect != nic::Dialect::undecided) return;
   nic::begin_dialect(context_, dialect, device_.card_.config);
-  context_.may_fall_back = dialect == nic::Dialect::srnic;
+  context_.by_agreement = true;
   device_.ring(context_);
 }
 

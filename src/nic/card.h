@@ -190,10 +190,14 @@ class Card {
   }
 
   // A packet in another dialect than ours, but from our peer. It settles an open question; and a peer that was thought
-  // to speak srnic, and has not been heard to, may have missed our answer: roce is what everybody understands.
+  // to speak srnic, and has not been heard to, may have missed our answer: roce is what everybody understands. The
+  // other way round, we may have missed its answer. If nothing of ours is under way in roce, the peer cannot fall back
+  // because of it, and we follow; if something is, the peer falls back when it arrives. So both never change at once.
   bool adopt_dialect(Context& c, const wire::OpcodeInfo& info) {
-    const bool falls_back = c.dialect == Dialect::srnic && c.may_fall_back && !c.established && !info.srnic;
-    if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back)) return false;
+    const bool open = c.by_agreement && !c.established;
+    const bool falls_back = open && c.dialect == Dialect::srnic && !info.srnic;
+    const bool follows = open && c.dialect == Dialect::roce && info.srnic && c.sent_psn == c.done_psn;
+    if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back && !follows)) return false;
     if (falls_back) endings_.flush_early(c);
     begin_dialect(c, info.srnic ? Dialect::srnic : Dialect::roce, core_.state.config);
     core_.state.timers.disarm(core_.slot(c));

@@ -111,7 +111,7 @@ struct alignas(64) Context {
   bool requests_lost : 1 = false;      // srnic: in loss recovery, of each kind that goes out;
   bool responses_lost : 1 = false;     //   of those that come in `run` says so
   bool owes_response_ack : 1 = false;  // srnic
-  bool may_fall_back : 1 = false;      // srnic by agreement: the peer may still turn out to speak roce
+  bool by_agreement : 1 = false;       // its dialect: the peer may still turn out to speak the other
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
   std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
   Dialect dialect = Dialect::roce;

@@ -16,7 +16,7 @@ enum class Refusal : std::uint8_t {
   truncated, bad_ethernet, bad_ip_header, bad_ip_length, fragment, not_udp, not_roce_port, bad_udp_length,
   bad_version, bad_pad, bad_icrc, unknown_opcode, payload_not_allowed,
   // Management datagrams.
-  mad_bad_size, mad_not_cm, mad_unknown_attribute,
+  mad_bad_size, mad_not_cm, mad_unknown_attribute, mad_not_weft, mad_bad_versions,
   // A packet for nobody, or from nobody we know.
   no_such_qp, reserved_qpn, not_our_address, wrong_peer, wrong_service, bad_pkey, bad_qkey, qp_not_ready,
   cnp_unexpected, wrong_dialect,
@@ -69,6 +69,11 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::mad_not_cm,
      {"rx_mad_not_cm", "management datagram of another class, version or method than the connection manager's"}},
     {Refusal::mad_unknown_attribute, {"rx_mad_unknown_attribute", "no such connection manager message"}},
+    {Refusal::mad_not_weft,
+     {"rx_mad_not_weft", "management datagram of another class, version, method, maker or attribute than Weft's own"}},
+    {Refusal::mad_bad_versions,
+     {"rx_mad_bad_versions",
+      "question or answer between Weft cards with a range of versions that ends before it begins"}},
     {Refusal::no_such_qp, {"rx_no_such_qp", "destination queue pair does not exist"}},
     {Refusal::reserved_qpn, {"rx_reserved_qpn", "destination queue pair number is reserved and not served here"}},
     {Refusal::not_our_address, {"rx_not_our_address", "destination address is not this card's"}},

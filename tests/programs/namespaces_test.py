@@ -17,7 +17,17 @@ def ip(*words):
     return subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
 
 
-def lay_a_wire():
+def lay_a_wire(cls):
+    """For a class of tests, which is skipped where that cannot be done."""
+    for name in (HERE, THERE):
+        cls.addClassCleanup(subprocess.run, ["ip", "netns", "delete", name], check=False, capture_output=True)
+    try:
+        make_namespaces()
+    except subprocess.CalledProcessError as error:
+        raise unittest.SkipTest(f"network namespaces cannot be made here: {error.stderr.strip()}")
+
+
+def make_namespaces():
     for name in (HERE, THERE):
         ip("netns", "add", name)
         ip("-n", name, "link", "set", "lo", "up")
@@ -35,12 +45,7 @@ class Namespaces(Stage):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for name in (HERE, THERE):
-            cls.addClassCleanup(subprocess.run, ["ip", "netns", "delete", name], check=False, capture_output=True)
-        try:
-            lay_a_wire()
-        except subprocess.CalledProcessError as error:
-            raise unittest.SkipTest(f"network namespaces cannot be made here: {error.stderr.strip()}")
+        lay_a_wire(cls)
 
     def start_in(self, namespace, *command):
         inside = ("ip", "netns", "exec", namespace, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")

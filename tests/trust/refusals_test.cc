@@ -5,6 +5,7 @@
 
 #include "expect.h"
 #include "wire/cm.h"
+#include "wire/vendor_mad.h"
 
 namespace weft::trust {
 namespace {
@@ -27,6 +28,28 @@ TEST(TrustManagement, DatagramsThatAreNoConnectionManagerMessage) {
   auto unknown = mad;
   unknown[16] = std::byte{0x7F};
   refuses(unknown, Refusal::mad_unknown_attribute);
+}
+
+TEST(TrustManagement, DatagramsThatAreNoQuestionOrAnswerOfWeftCards) {
+  const wire::VendorMad question{.transaction = 1, .versions = {1, 2}};
+  std::array<std::byte, wire::kMadBytes> mad;
+  wire::encode_vendor(question, mad);
+  wire::VendorMad out;
+  ASSERT_EQ(wire::parse_vendor(mad, out), Refusal::none);
+  const auto refuses = [&](std::span<const std::byte> bytes, Refusal why) {
+    EXPECT_EQ(wire::parse_vendor(bytes, out), why);
+    EXPECT_EQ(out, question) << "what is refused changes nothing";
+    note_provoked(why);
+  };
+  for (std::size_t bytes = 0; bytes < mad.size(); ++bytes) refuses(std::span(mad).first(bytes), Refusal::mad_bad_size);
+  for (const std::size_t at : {0, 1, 2, 3, 17, 39, 40}) {  // up to the method; attribute, maker, magic
+    auto wrong = mad;
+    wrong[at] ^= std::byte{0x40};
+    refuses(wrong, Refusal::mad_not_weft);
+  }
+  auto backwards = mad;
+  backwards[48] = std::byte{3};
+  refuses(backwards, Refusal::mad_bad_versions);
 }
 
 TEST(TrustChecklist, EveryNumberHasItsTest) {

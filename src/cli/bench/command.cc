@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "cli/bench/loss.h"
 #include "cli/bench/measure.h"
 #include "cli/commands.h"
 
@@ -87,8 +88,10 @@ void print_text(const std::vector<Row>& rows) {
   }
 }
 
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
 int run(const Options& options) {
-  const BenchPlace place{std::filesystem::read_symlink("/proc/self/exe").string(), options.address};
+  const BenchPlace place{own_path(), options.address};
   std::vector<Row> rows;
   const auto add = [&](std::vector<Measure> measures) {
     for (Measure& m : measures) {
@@ -117,8 +120,22 @@ Command add_bench(CLI::App& weft, const Behind&) {
       ->default_str("5")
       ->check(CLI::Range(1U, 1000U));
   app.add_option("--addr", options->address, "Where the programs meet")->type_name("ADDRESS")->default_str("127.0.0.1");
+  auto loss = std::make_shared<LossBench>();
+  CLI::App& lossy = *app.add_subcommand("loss", "Goodput at 0 to 5 % packet loss, srnic beside go-back-N, over UDP");
+  lossy.add_flag("--json", loss->json, "Rows of loss, transport, value, of_lossless; and verdicts");
+  lossy.add_option("--rounds", loss->rounds, "Every cell is measured so often; medians are shown")
+      ->type_name("N")
+      ->default_str("5")
+      ->check(CLI::Range(1U, 1000U));
   app.add_option("--only", options->only, "Only rows whose name contains this")->type_name("TEXT");
-  return {.app = &app, .run = [options] { return run(*options); }};
+  const auto chosen = [options, loss, &lossy] {
+    if (!lossy.parsed()) return run(*options);
+    loss->weft = own_path();
+    loss->address = options->address;
+    loss->json = loss->json || options->json;
+    return run_loss_bench(*loss);
+  };
+  return {.app = &app, .run = chosen};
 }
 
 }  // namespace weft::cli

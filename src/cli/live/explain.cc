@@ -34,7 +34,8 @@ void print_story(const nlohmann::json& s) {
   fmt::print("queue pair 0x{:06x} of {} (pid {}): {}, {}\n", s["qpn"].get<unsigned>(), s["program"].get<std::string>(),
              s["process"].get<std::int64_t>(), s["service"].get<std::string>(), s["state"].get<std::string>());
   if (s["service"] != "UD") {
-    fmt::print("  peer: queue pair 0x{:06x} at {}\n", s["peer_qpn"].get<unsigned>(), s["peer"].get<std::string>());
+    fmt::print("  peer: queue pair 0x{:06x} at {}{}\n", s["peer_qpn"].get<unsigned>(), s["peer"].get<std::string>(),
+               s.contains("dialect") ? ", in " + s["dialect"].get<std::string>() : "");
   }
   for (const auto& change : s["history"]) {
     fmt::print("  {:>12} ago: {}\n", change["ago"].get<std::string>(), change["state"].get<std::string>());

@@ -17,8 +17,9 @@ struct Options {
 void print_lane(const nlohmann::json& lane, bool all) {
   fmt::print("{} (pid {}), place {}\n", lane["program"].get<std::string>(), lane["process"].get<std::int64_t>(),
              lane["place"].get<int>());
-  for (const auto& [group, values] : {std::pair{"counters", lane["counters"]}, std::pair{"port", lane["port"]}}) {
-    for (const auto& [name, value] : values.items()) {
+  for (const char* group : {"counters", "port", "dialects"}) {
+    if (!lane.contains(group)) continue;
+    for (const auto& [name, value] : lane[group].items()) {
       const bool zero = value.is_number() && value.get<std::int64_t>() == 0;
       if (!zero || all)
         fmt::print("  {:<28} {:>14}\n", name, value.is_string() ? value.get<std::string>() : value.dump());

@@ -16,6 +16,7 @@
 #include "world/real/clock.h"
 #include "world/real/conversation.h"
 #include "world/real/gsi_desk.h"
+#include "world/real/negotiation.h"
 #include "world/real/roce_socket.h"
 #include "world/real/services.h"
 #include "world/real/shared_page.h"
@@ -27,6 +28,9 @@ namespace {
 constexpr Time kLinger = seconds(1);       // a program that starts right after the last one finds a broker
 constexpr std::size_t kMaxMembers = 1024;  // lanes and commands together
 constexpr std::size_t kMaxGroups = 256;    // addresses
+
+// The next broker knows nothing of the places that this one gave out.
+static_assert(kLinger >= Negotiation::kCertain);
 
 struct Member {
   std::uint64_t id = 0;
@@ -107,6 +111,7 @@ class Broker {
       case Topic::release: return services_.release(from.place, m.service.space, m.service.address, m.service.port);
       case Topic::listen:
         return services_.listen(from.place, m.service.space, m.service.address, m.service.port, m.service.on != 0);
+      case Topic::consult: return consult(from, m.neighbour);
       case Topic::meet: return introduce(from, m.neighbour);
       case Topic::datagram: return hand_on(m.flow, in.text);
       case Topic::list: return list(from);
@@ -156,17 +161,20 @@ class Broker {
     member.talk.say(reply, {}, sockets);
   }
 
-  // Not the one that became free last: packets for its last owner may still be under way.
+  // One that has rested: packets for its last owner may still be under way, and others remember what it spoke. If none
+  // has, the one that has rested longest.
   [[nodiscard]] std::uint8_t free_place() {
+    const Time now = clock_now();
     for (std::uint8_t tried = kFirstPlace; tried <= kLastPlace; ++tried) {
       const std::uint8_t candidate = next_place_;
       next_place_ = next_place_ >= highest_place() ? kFirstPlace : static_cast<std::uint8_t>(next_place_ + 1);
-      if (places_[candidate] == nullptr) return candidate;
+      if (places_[candidate] == nullptr && now >= rests_until_[candidate]) return candidate;
     }
+    std::uint8_t found = 0;
     for (std::uint8_t p = kFirstPlace; p <= kLastPlace; ++p) {
-      if (places_[p] == nullptr) return p;
+      if (places_[p] == nullptr && (found == 0 || rests_until_[p] < rests_until_[found])) found = p;
     }
-    return 0;
+    return found;
   }
   // Few sockets are opened as long as few programs run.
   [[nodiscard]] std::uint8_t highest_place() const {
@@ -213,6 +221,7 @@ class Broker {
     if (const std::uint8_t place = member.place; place != 0) {
       services_.forget(place);
       places_[place] = nullptr;
+      rests_until_[place] = clock_now() + Negotiation::kCertain;
       std::erase_if(channels_, [&](const auto& c) { return c.first.first == place || c.first.second == place; });
       Message gone(Topic::met);  // without descriptors: no longer there
       gone.neighbour.place = place;
@@ -255,6 +264,15 @@ class Broker {
       if (member->hello.addresses[i] == address) return member;
     }
     return nullptr;
+  }
+
+  void consult(Member& asker, const Neighbour& about) {
+    Message reply(Topic::consulted);
+    reply.neighbour = about;
+    const Member* other = member_at(about.address, about.place);
+    reply.code = other != nullptr ? 0 : EHOSTUNREACH;
+    if (other != nullptr) reply.neighbour.versions = other->hello.versions;
+    asker.talk.say(reply);
   }
 
   void introduce(Member& asker, const Neighbour& wanted) {
@@ -312,8 +330,7 @@ class Broker {
     member.talk.say(m, datagram);
   }
   void receive(const wire::Flow& flow, std::string_view datagram) {
-    const GsiDesk::Decision d =
-        desk_.judge(flow, datagram, services_, [&](std::uint8_t p) { return places_[p] != nullptr; });
+    const GsiDesk::Decision d = desk_.judge(flow, datagram, services_, present_);
     if (d.place != 0 && places_[d.place] != nullptr) deliver(*places_[d.place], flow, datagram);
     if (d.reply) send(*d.reply);
   }
@@ -359,11 +376,18 @@ class Broker {
   std::uint64_t next_member_ = kMembers;
   std::array<Member*, 128> places_{};
   std::uint8_t next_place_ = kFirstPlace;
+  std::array<Time, 128> rests_until_{};
   std::map<std::uint64_t, Group> groups_;
   std::uint64_t next_group_ = kGroups;
   std::map<std::pair<std::uint8_t, std::uint8_t>, Descriptor> channels_;
   Services services_;
   GsiDesk desk_;
+  const GsiDesk::Present present_{.is_there = [this](std::uint8_t place) { return places_[place] != nullptr; },
+                                  .versions =
+                                      [this](const wire::Address& address, std::uint8_t place) {
+                                        const Member* member = member_at(address, place);
+                                        return member != nullptr ? member->hello.versions : wire::DialectVersions{};
+                                      }};
 };
 
 }  // namespace

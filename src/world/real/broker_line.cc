@@ -78,9 +78,10 @@ tl::expected<Conversation, Trouble> reach_broker() {
   }
 }
 
-Message greeting(std::span<const wire::Address> addresses) {
+Message greeting(std::span<const wire::Address> addresses, const wire::DialectVersions& versions) {
   Message m(Topic::hello);
   m.hello.process = getpid();
+  m.hello.versions = versions;
   const char* name = program_invocation_short_name;
   std::strncpy(m.hello.name.data(), name != nullptr ? name : "?", m.hello.name.size() - 1);
   m.hello.address_count = static_cast<std::uint32_t>(addresses.size());
@@ -108,14 +109,14 @@ std::string broker_program() {
   return {};
 }
 
-tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(std::span<const wire::Address> addresses, int door,
-                                                           int wake) {
+tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(std::span<const wire::Address> addresses,
+                                                           const wire::DialectVersions& versions, int door, int wake) {
   const std::lock_guard guard(lock_);
   // A broker may be about to leave just as we call: then there is no answer, and the next try starts another.
   for (int tries = 0; tries < 5; ++tries) {
     auto line = reach_broker();
     if (!line) return tl::unexpected(line.error());
-    if (!line->say(greeting(addresses), {}, std::array{door, wake})) continue;
+    if (!line->say(greeting(addresses, versions), {}, std::array{door, wake})) continue;
     auto in = line->wait(kAnswerWithin);
     if (!in) continue;
     if (in->message.topic != Topic::welcome)

@@ -24,7 +24,8 @@ class BrokerLine {
     std::vector<Descriptor> sockets;  // by address
   };
   // Starts a broker if there is none.
-  [[nodiscard]] tl::expected<Joined, Trouble> join(std::span<const wire::Address> addresses, int door, int wake);
+  [[nodiscard]] tl::expected<Joined, Trouble> join(std::span<const wire::Address> addresses,
+                                                   const wire::DialectVersions& versions, int door, int wake);
 
   [[nodiscard]] int fd() const { return line_.fd(); }
   // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent.

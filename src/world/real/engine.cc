@@ -40,12 +40,18 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.card.requester_bitmaps = settings.requester_bitmaps;
   config.card.probe_delay = kProbeDelay;
   config.card.early_notes = kEarlyNotes;
-  config.dialect = settings.transport == TransportChoice::srnic ? nic::Dialect::srnic : nic::Dialect::roce;
   config.card.policy = settings.policy;
   config.card.weights = settings.weights;
   config.card.works_per_turn = settings.works_per_turn;
   config.card.burst_bytes = settings.burst_bytes;
+  config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
+                   : settings.transport == TransportChoice::roce ? nic::Dialect::roce
+                                                                 : nic::Dialect::undecided;
   return config;
+}
+
+wire::DialectVersions versions_of(const Settings& settings) {
+  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
 }
 
 }  // namespace
@@ -56,6 +62,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, std::mutex& loc
       lock_(lock),
       device_(device_config(settings), random_),
       port_(settings_, broker_),
+      negotiation_(versions_of(settings)),
       effects_(device_, port_, owner, journal_),
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
@@ -72,7 +79,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   }
   door_ = Mapping<Door>::of(door_memory_.get());
   if (!door_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
-  auto joined = broker_.join(device_.config().gids, door_memory_.get(), wake_.get());
+  auto joined = broker_.join(device_.config().gids, versions_of(settings_), door_memory_.get(), wake_.get());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->place, 24 - kPlaceShift);
   if (auto trouble = port_.open(std::move(*joined), device_.config().gids, *door_, clock_now())) {
@@ -88,11 +95,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
 void Lane::Engine::rang() {
   const Time now = clock_now();
   effects_.set_now(now);
-  device_.take_doorbells([&](std::uint32_t slot) {
-    const nic::Context& c = device_.card().contexts[slot];
-    journal_.seen(now, slot, c.qpn, c.state);
-    card_.on_doorbell(now, slot);
-  });
+  deliver_doorbells(now);
   if (driver_ == Driver::program && now - last_sent_ < kBurst && ++deferred_posts_ < kMaxDeferred) return;
   if (port_.is_open()) transmit(now);
 }
@@ -195,6 +198,8 @@ void Lane::Engine::transmit(Time now) {
 void Lane::Engine::on_time(Time now) {
   card_.on_time(now);
   serve_losses(now);
+  negotiate(now);
+  if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
   port_.on_time([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); },
                 [this] { settle(); });
   port_.flush();

@@ -17,6 +17,7 @@
 #include "world/real/broker_line.h"
 #include "world/real/effects.h"
 #include "world/real/lane.h"
+#include "world/real/negotiation.h"
 #include "world/real/stats.h"
 #include "world/real/system_random.h"
 
@@ -68,12 +69,23 @@ class Lane::Engine : public PrintsStats {
   void greet_neighbours();
   void transmit(Time now);
   void on_time(Time now);
-  [[nodiscard]] Time next_deadline() const { return std::min(card_.next_deadline(), port_.next_deadline()); }
+  [[nodiscard]] Time next_deadline() const {
+    return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline()});
+  }
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc);
   void settle();
   void serve_losses(Time now);
   void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
+
+  // -- what connections speak (engine_dialect.cc) --
+  void deliver_doorbells(Time now);
+  void consult(Time now, std::uint32_t slot);
+  [[nodiscard]] std::optional<wire::DialectVersions> ask_broker(const Negotiation::Peer& peer);
+  void negotiate(Time now);
+  void settle_dialect(const Negotiation::Settled& settled);
+  [[nodiscard]] bool heard_about_dialect(const wire::Flow& flow, std::span<const std::byte> mad);
+  [[nodiscard]] bool is_credible(const wire::Flow& flow, const wire::VendorMad& question);
 
   // -- the lane's thread (engine_thread.cc) --
   [[nodiscard]] bool start_thread();
@@ -93,6 +105,7 @@ class Lane::Engine : public PrintsStats {
   BrokerLine broker_;
   Port port_;
   Journal journal_;
+  Negotiation negotiation_;
   Effects effects_;
   nic::Card<Effects> card_;
   std::array<wire::Packet, kBatch> batch_;

@@ -150,6 +150,7 @@ void Lane::Engine::hear_broker(Guard& guard) {
           settle();
           break;
         }
+        if (heard_about_dialect(in->message.flow, mad)) break;
         guard.unlock();
         owner_.on_mad(in->message.flow.source, in->message.flow.destination, mad);
         guard.lock();

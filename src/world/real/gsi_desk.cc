@@ -2,6 +2,8 @@
 
 #include <type_traits>
 
+#include "world/real/messages.h"
+
 namespace weft::real {
 namespace {
 
@@ -51,17 +53,32 @@ void GsiDesk::note(const wire::Flow& flow, const wire::CmMessage& m, std::uint8_
 }
 
 GsiDesk::Decision GsiDesk::judge(const wire::Flow& flow, std::string_view datagram, const Services& services,
-                                 const std::function<bool(std::uint8_t)>& is_there) {
+                                 const Present& present) {
   std::span<const std::byte> mad;
   const auto bytes = std::as_bytes(std::span(datagram.data(), datagram.size()));
-  wire::CmMessage m;
-  if (parse_gsi(flow, bytes, mad) != Refusal::none || wire::parse_cm(mad, m) != Refusal::none) return {};
+  if (parse_gsi(flow, bytes, mad) != Refusal::none) return {};
+  if (wire::VendorMad v; wire::parse_vendor(mad, v) == Refusal::none) return judge_vendor(flow, v, present);
+  if (wire::CmMessage m; wire::parse_cm(mad, m) == Refusal::none) return judge_cm(flow, m, services, present);
+  return {};
+}
+
+// An answer is for whoever asked. A question is answered here; the lane it is about hears it too, and need not ask.
+GsiDesk::Decision GsiDesk::judge_vendor(const wire::Flow& flow, const wire::VendorMad& m, const Present& present) {
+  if (m.is_answer) return {place_of_id(static_cast<std::uint32_t>(m.transaction >> 32)), {}};
+  const std::uint8_t place = place_of(m.about);
+  std::array<std::byte, wire::kMadBytes> mad{};
+  wire::encode_vendor(wire::answer_to(m, present.versions(flow.destination, place)), mad);
+  return {place, Datagram{back(flow), build_gsi(back(flow), psn_++, mad)}};
+}
+
+GsiDesk::Decision GsiDesk::judge_cm(const wire::Flow& flow, const wire::CmMessage& m, const Services& services,
+                                    const Present& present) {
   Decision d = std::visit(
       Overloaded{
           [&](const wire::CmReq& req) -> Decision {
             // One that is sent again goes where the first one went, even if nobody listens there any more.
             const auto asked = asked_.find({flow.source.bytes, req.local_id});
-            if (asked != asked_.end() && is_there(asked->second.place)) return {asked->second.place, {}};
+            if (asked != asked_.end() && present.is_there(asked->second.place)) return {asked->second.place, {}};
             if (const std::uint8_t place = services.listener(flow.destination, req.service_id); place != 0)
               return {place, {}};
             return {0, reply_to(flow, m.transaction,
@@ -78,7 +95,7 @@ GsiDesk::Decision GsiDesk::judge(const wire::Flow& flow, std::string_view datagr
             return {place_of_id(rep.request_id), {}};
           },
           [&](const wire::CmDreq& dreq) -> Decision {
-            if (const std::uint8_t place = place_of_id(dreq.remote_id); is_there(place)) return {place, {}};
+            if (const std::uint8_t place = place_of_id(dreq.remote_id); present.is_there(place)) return {place, {}};
             return {
                 0, reply_to(flow, m.transaction, wire::CmDrep{.local_id = dreq.remote_id, .remote_id = dreq.local_id})};
           },

@@ -1,5 +1,6 @@
 // What the broker does about messages to QP1: finds the program that a connection manager's message is for, answers for
-// programs that are not there, and says goodbye for programs that died without doing so.
+// programs that are not there, and says goodbye for programs that died without doing so. It also says what a program's
+// card speaks, so that no program needs to be awake for it.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "wire/cm.h"
+#include "wire/vendor_mad.h"
 #include "world/real/gsi.h"
 #include "world/real/services.h"
 
@@ -26,8 +28,13 @@ class GsiDesk {
     std::uint8_t place = 0;  // of the program it is for; 0: nobody's
     std::optional<Datagram> reply;
   };
+  // Who is there, as the broker knows.
+  struct Present {
+    std::function<bool(std::uint8_t place)> is_there;
+    std::function<wire::DialectVersions(const wire::Address&, std::uint8_t place)> versions;  // nobody there: none
+  };
   [[nodiscard]] Decision judge(const wire::Flow& flow, std::string_view datagram, const Services& services,
-                               const std::function<bool(std::uint8_t)>& is_there);
+                               const Present& present);
   // A program is gone. Its peers would wait for ever: as a kernel does for a dead process, we disconnect for it.
   [[nodiscard]] std::vector<Datagram> last_words(std::uint8_t place);
 
@@ -45,6 +52,9 @@ class GsiDesk {
   using TheirId = std::pair<std::array<std::uint8_t, 16>, std::uint32_t>;
   static constexpr std::size_t kMaxLinks = 1U << 17, kMaxAsked = 4096;
 
+  [[nodiscard]] Decision judge_cm(const wire::Flow& flow, const wire::CmMessage& m, const Services& services,
+                                  const Present& present);
+  [[nodiscard]] Decision judge_vendor(const wire::Flow& flow, const wire::VendorMad& m, const Present& present);
   void note(const wire::Flow& flow, const wire::CmMessage& m, std::uint8_t place);
   [[nodiscard]] Datagram reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body);
 

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "wire/ip.h"
 #include "world/damage.h"
 
 namespace weft::real {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "wire/ip.h"
 #include "wire/packet.h"
 #include "world/faults.h"
 
@@ -37,7 +38,9 @@ class Impairments {
   // a note says what was done to it, for a capture's comment. The answer is why this datagram was dropped, or empty.
   template <class Send>
   std::string_view offer(Time now, const wire::Flow& flow, std::span<const std::byte> bytes, Send&& send) {
-    const world::Verdict verdict = injector_.judge(now - began_);
+    world::Verdict verdict = injector_.judge(now - began_);
+    // As a switch does: it marks what says that it understands marks, and lets the rest pass.
+    verdict.mark = verdict.mark && (flow.traffic_class & wire::kCongestionExperienced) != 0;
     if (!verdict.drop) go_on(now, verdict, flow, bytes, send);
     if (verdict.duplicate) pass(flow, bytes, "duplicate (impairment)", send);
     return verdict.drop ? why_dropped(verdict.reason) : std::string_view{};

@@ -36,6 +36,7 @@ class Port {
     std::vector<std::byte> bytes(size, static_cast<std::byte>(number));
     wire::Flow flow;
     flow.flow_label = static_cast<std::uint32_t>(number);
+    flow.traffic_class = traffic_class;
     return stage_.offer(now, flow, bytes, taker());
   }
   void offer_all(int count) {
@@ -52,6 +53,7 @@ class Port {
   Impairments& stage() { return stage_; }
 
   std::vector<Sent> sent;
+  std::uint8_t traffic_class = 2;  // understands marks
 
  private:
   Impairments stage_;
@@ -158,6 +160,17 @@ TEST(Impairments, MarksCongestion) {
   });
   EXPECT_NEAR(static_cast<double>(marked), 500, 60);
   EXPECT_EQ(static_cast<std::uint64_t>(marked), port.stage().counters().marked);
+}
+
+TEST(Impairments, MarksOnlyWhatSaysThatItUnderstandsMarks) {
+  Port port("ecn=100%");
+  for (const std::uint8_t offered : {0x00, 0x01, 0x02, 0x03, 0xFC}) {
+    port.traffic_class = offered;
+    (void)port.offer(1);
+    const bool capable = (offered & 3) != 0;
+    EXPECT_EQ(port.sent.back().traffic_class, capable ? offered | 3 : offered);
+    EXPECT_EQ(port.sent.back().note.empty(), !capable);
+  }
 }
 
 TEST(Impairments, BlackHolesAreCountedFromTheBeginning) {

@@ -7,11 +7,12 @@
 #include <type_traits>
 
 #include "wire/packet.h"
+#include "wire/vendor_mad.h"
 #include "world/real/addresses.h"
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 // A lane's place among the programs of its addresses is in the top 7 bits of its queue pair numbers. 0 is the broker's
 // (QP1), 127 is where multicast would be.
 inline constexpr std::uint32_t kPlaceShift = 17;
@@ -24,6 +25,7 @@ enum class Topic : std::uint32_t {
   hello, welcome,             // a lane joins: + its door, its eventfd / its place: + a UDP socket for each address
   bind, bound,                // a port of a port space
   release, listen,
+  consult, consulted,         // what does a lane on this host speak?
   meet, met,                  // another lane on this host: + channel, its door, its eventfd
   datagram,                   // bytes follow: a packet that belongs to another lane, or to QP1
   list, listed,               // the weft command: who is there; JSON follows
@@ -34,7 +36,8 @@ enum class Topic : std::uint32_t {
 struct Hello {
   std::uint32_t version = kProtocolVersion;
   std::int32_t process = 0;
-  std::array<char, 32> name{};  // of the program
+  std::array<char, 32> name{};       // of the program
+  wire::DialectVersions versions{};  // that the lane speaks
   std::uint32_t address_count = 0;
   std::array<wire::Address, kMaxAddresses> addresses{};
 };
@@ -46,6 +49,7 @@ struct Service {
 struct Neighbour {
   wire::Address address{};
   std::uint32_t place = 0;
+  wire::DialectVersions versions{};  // in the answer to consult
 };
 struct Ticket {
   std::uint64_t asker = 0;  // which connection of the broker's asked
@@ -68,7 +72,8 @@ struct Message {
   Message() : hello{} {}
   explicit Message(Topic t) : topic(t), hello{} {}
 };
-static_assert(std::is_trivially_copyable_v<Message>);
+// The size stays, so that brokers and lanes of different versions understand each other as far as to say so.
+static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 192);
 
 inline constexpr std::size_t kMaxText = 60 * 1024;  // of one message; longer answers come in several
 

@@ -16,6 +16,7 @@
 namespace weft::real {
 namespace {
 
+constexpr std::string_view kDialects[] = {"roce", "srnic", "undecided"};
 constexpr std::string_view kStates[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
 nlohmann::json counters_of(const nic::Counters& counters) {
@@ -30,6 +31,18 @@ nlohmann::json counters_of(const nic::Counters& counters) {
   return out;
 }
 
+// How many reliable connections speak what.
+nlohmann::json dialects_of(const host::Device& device) {
+  std::array<std::uint32_t, std::size(kDialects)> counts{};
+  device.for_each_qp([&](const host::QueuePair& qp) {
+    const nic::Context& c = qp.context();
+    if (c.service == wire::Service::rc) ++counts[static_cast<std::size_t>(c.dialect)];
+  });
+  nlohmann::json out = nlohmann::json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) out[fmt::format("connections_{}", kDialects[i])] = counts[i];
+  return out;
+}
+
 nlohmann::json facts_of(const host::QueuePair& qp) {
   const nic::Context& c = qp.context();
   nlohmann::json out{{"qpn", qp.qpn().raw()},
@@ -41,6 +54,7 @@ nlohmann::json facts_of(const host::QueuePair& qp) {
                      {"peer_qpn", c.peer_qpn.raw()},
                      {"sends_posted", c.sq_posted},
                      {"sends_done", c.sq_done}};
+  if (c.service == wire::Service::rc) out["dialect"] = kDialects[static_cast<std::size_t>(c.dialect)];
   if (c.broken_by != Refusal::none) {
     out["broken_by"] = weft::text(c.broken_by).counter;
     out["meaning"] = weft::text(c.broken_by).meaning;
@@ -49,9 +63,14 @@ nlohmann::json facts_of(const host::QueuePair& qp) {
 }
 
 // What usually is behind a refusal that breaks a queue pair: what a colleague would ask first.
-std::string_view likely_cause(Refusal why) {
-  switch (why) {
+std::string_view likely_cause(const nic::Context& c) {
+  switch (c.broken_by) {
     case Refusal::retry_exceeded:
+      if (c.dialect == nic::Dialect::srnic && !c.established) {
+        return "the peer does not speak srnic: it is no Weft card, or runs with --transport roce (weft stat there "
+               "counts "
+               "rx_wrong_dialect). Use --transport auto. Or the peer cannot be reached at all";
+      }
       return "the peer's program has ended, its queue pair is destroyed or not yet RTR, the GID index or address is "
              "wrong, or UDP port 4791 is filtered on the way";
     case Refusal::rnr_retry_exceeded:
@@ -120,7 +139,7 @@ nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
     if (r->first) out["first_refused"] = facts_of(*r->first, now);
     if (r->last && r->refused > 1) out["last_refused"] = facts_of(*r->last, now);
   }
-  if (c.broken_by != Refusal::none) out["likely_cause"] = likely_cause(c.broken_by);
+  if (c.broken_by != Refusal::none) out["likely_cause"] = likely_cause(c);
   return out;
 }
 
@@ -156,6 +175,7 @@ std::string Lane::Engine::report(const std::string& question) {
                  {"not_sent", port_.not_sent()},
                  {"neighbours", port_.neighbours()},
                  {"driver", driver_ == Driver::program ? "program" : "thread"}};
+  out["dialects"] = dialects_of(device_);
   if (question == "qps") {
     nlohmann::json qps = nlohmann::json::array();
     device_.for_each_qp([&](const host::QueuePair& qp) { qps.push_back(facts_of(qp)); });

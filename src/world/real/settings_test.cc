@@ -190,7 +190,7 @@ TEST_F(SettingsTest, ErrorsNameTheVariableTheValueAndWhatIsAccepted) {
   says("WEFT_ADDR", "0.0.0.0", "is no host's address");
   says("WEFT_ADDR", "224.0.0.1", "is a group's address");
   says("WEFT_ADDR", "::1,::2,::3,::4,::5,::6,::7,::8,::9", "more than 8 addresses");
-  says("WEFT_TRANSPORT", "srnic", "'srnic' is none of auto, roce");
+  says("WEFT_TRANSPORT", "star", "'star' is none of auto, roce, srnic");
   says("WEFT_WIRE", "tcp", "'tcp' is none of auto, udp, shm");
   says("WEFT_IMPAIR", "up", "'up' is none of out, in, both");
   says("WEFT_SEED", "-1", "'-1' is not a whole number below 2^64");

@@ -1,0 +1,124 @@
+"""What two programs' cards speak with each other, by what they were told with --transport; and what ECN does to it."""
+
+import re
+import struct
+import unittest
+
+from namespaces_test import ADDRESSES, HERE, THERE, IPV4_GID, lay_a_wire
+from perftest_test import rows
+from stage import ROOT, Stage, free_port, main
+
+SRNIC, ROCE = range(0xC0, 0xDF), range(0x20)
+HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
+RC_WRITE = ("ib_write_bw", "-F", "-s", 4096, "-n", 2000)
+
+
+def opcodes(capture):
+    """Those of all packets in a pcapng file that are no management datagrams."""
+    data, at, found = capture.read_bytes(), 0, set()
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == 6:  # enhanced packet
+            found.add(data[at + 28 + HEADERS])
+        at += length
+    return found - {0x64}
+
+
+class Dialect(Stage):
+    def speak(self, mine, theirs, *command, wire="udp", flags=()):
+        """Runs a pair with these transports; what the client's card sent and received, and what both said."""
+        here, there, port = self.address(), self.address(), free_port()
+        capture = self.folder / f"dialect-{self.started}.pcapng"
+        common = ("--wire", wire, *flags)
+        server = self.start(*command, "-p", port, address=here, flags=(*common, "--transport", theirs))
+        self.wait_for_port(server, port)
+        client = self.start(*command, "-p", port, here, address=there,
+                            flags=(*common, "--transport", mine, "--pcap", capture))
+        said = self.finish(client, server)
+        self.finish(server, client)
+        return opcodes(capture), said, server.output()
+
+    def test_weft_cards_speak_srnic_with_each_other(self):
+        for wire in ("udp", "shm"):
+            for mine, theirs in (("auto", "auto"), ("srnic", "srnic"), ("auto", "srnic"), ("srnic", "auto")):
+                with self.subTest(wire=wire, mine=mine, theirs=theirs):
+                    seen, _, _ = self.speak(mine, theirs, *RC_WRITE, wire=wire)
+                    self.assertTrue(seen and all(o in SRNIC for o in seen), seen)
+
+    def test_one_that_was_told_so_speaks_roce(self):
+        for wire in ("udp", "shm"):
+            for mine, theirs in (("roce", "roce"), ("auto", "roce"), ("roce", "auto")):
+                with self.subTest(wire=wire, mine=mine, theirs=theirs):
+                    seen, _, _ = self.speak(mine, theirs, *RC_WRITE, wire=wire)
+                    self.assertTrue(seen and all(o in ROCE for o in seen), seen)
+
+    def test_agree_though_packets_are_lost(self):
+        for wire in ("udp", "shm"):
+            for mine, theirs, spoken in (("auto", "auto", SRNIC), ("auto", "roce", ROCE), ("roce", "auto", ROCE)):
+                with self.subTest(wire=wire, mine=mine, theirs=theirs):
+                    seen, _, _ = self.speak(mine, theirs, "ib_send_bw", "-F", "-s", 4096, "-n", 500, wire=wire,
+                                            flags=("--loss", "10%"))
+                    self.assertTrue(seen and all(o in spoken for o in seen), seen)
+
+    def test_told_to_speak_what_the_peer_does_not_ends_in_an_error(self):
+        here, there, port = self.address(), self.address(), free_port()
+        command = ("ib_write_bw", "-F", "-u", 8, "-n", 5, "-p", port)
+        server = self.start(*command, address=here, flags=("--transport", "roce"))
+        self.wait_for_port(server, port)
+        client = self.start(*command, here, address=there, flags=("--transport", "srnic", "--stats"))
+        self.finish(client, server, well=lambda p: p.wait() not in (None, 0))
+        self.assertIn("status 12", client.output().lower().replace("syndrom", "status"))  # retries exceeded
+
+    def test_marks_slow_it_down_if_it_listens_to_them(self):
+        command = ("ib_write_bw", "-F", "-s", 4096, "-D", 1, "--report_gbits")
+
+        def marked_and_rate(*flags):
+            _, said, theirs = self.speak("srnic", "srnic", *command, flags=("--stats", *flags))
+            found = re.search(r"ecn_marked_pkts +(\d+)", theirs)
+            return int(found.group(1)) if found else 0, rows(said)[4096][2]
+
+        free, quick = marked_and_rate("--cc", "dctcp")
+        marked, slow = marked_and_rate("--cc", "dctcp", "--ecn", "100%")
+        deaf, _ = marked_and_rate("--cc", "none", "--ecn", "100%")
+        self.assertEqual((free, deaf), (0, 0))
+        self.assertGreater(marked, 100)
+        self.assertLess(slow, quick / 2)
+
+
+@unittest.skipUnless(ROOT, "making network namespaces needs root")
+class DialectBetweenMachines(Stage):
+    """Two network namespaces have two brokers: questions and answers travel over the wire."""
+    as_root = True
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        lay_a_wire(cls)
+
+    def speak(self, mine, theirs, *flags):
+        inside = ("ip", "netns", "exec", "{}", "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+        capture = self.folder / f"dialect-{self.started}.pcapng"
+        command = ("ib_send_bw", "-F", "-s", 4096, "-n", 300, "-x", IPV4_GID)
+        server = self.start(*command, flags=("--transport", theirs, *flags), inside=[w.format(HERE) for w in inside])
+        self.wait_for_port(server, 18515)
+        client = self.start(*command, ADDRESSES[4][0], inside=[w.format(THERE) for w in inside],
+                            flags=("--transport", mine, "--pcap", capture, *flags))
+        self.finish(client, server)
+        self.finish(server, client)
+        return opcodes(capture)
+
+    def test_the_cards_ask_each_other(self):
+        for mine, theirs, spoken in (("auto", "auto", SRNIC), ("auto", "srnic", SRNIC), ("srnic", "auto", SRNIC),
+                                     ("auto", "roce", ROCE), ("roce", "auto", ROCE)):
+            with self.subTest(mine=mine, theirs=theirs):
+                seen = self.speak(mine, theirs)
+                self.assertTrue(seen and all(o in spoken for o in seen), seen)
+
+    def test_they_agree_though_a_third_of_the_questions_is_lost(self):
+        for seed in range(1, 6):
+            with self.subTest(seed=seed):
+                self.speak("auto", "auto", "--loss", "30%", "--seed", seed)
+
+
+if __name__ == "__main__":
+    main()

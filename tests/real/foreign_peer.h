@@ -1,0 +1,76 @@
+// A peer that is no Weft card: a socket at port 4791 of an address, which a test listens to and speaks through.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "wire/codec.h"
+#include "wire/vendor_mad.h"
+#include "world/real/descriptor.h"
+#include "world/real/gsi.h"
+#include "world/real/socket_address.h"
+
+namespace weft::real {
+
+class ForeignPeer {
+ public:
+  struct Heard {
+    wire::Flow flow{};
+    std::vector<std::byte> bytes;
+    wire::Packet packet{};
+    std::optional<wire::VendorMad> mad;
+  };
+
+  explicit ForeignPeer(const wire::Address& address)
+      : address_(address), socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    const SocketAddress name = socket_address(address, wire::kRocePort);
+    EXPECT_EQ(bind(socket_.get(), &name.any, name.bytes()), 0);
+  }
+
+  [[nodiscard]] std::optional<Heard> hear(int milliseconds = 2000) {
+    pollfd p{socket_.get(), POLLIN, 0};
+    if (::poll(&p, 1, milliseconds) <= 0) return std::nullopt;
+    Heard heard;
+    heard.bytes.resize(65536);
+    SocketAddress from{};
+    socklen_t bytes = sizeof from;
+    const ssize_t got = recvfrom(socket_.get(), heard.bytes.data(), heard.bytes.size(), 0, &from.any, &bytes);
+    heard.bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    heard.flow = {.source = wire_address(from), .destination = address_, .source_port = port_of(from)};
+    heard.packet.flow = heard.flow;
+    EXPECT_EQ(wire::parse(heard.bytes, heard.packet), Refusal::none);
+    std::span<const std::byte> mad;
+    wire::VendorMad parsed;
+    if (parse_gsi(heard.flow, heard.bytes, mad) == Refusal::none && wire::parse_vendor(mad, parsed) == Refusal::none) {
+      heard.mad = parsed;
+    }
+    return heard;
+  }
+  // The next that is no question: what the card says to this peer at last.
+  [[nodiscard]] std::optional<Heard> hear_packet() {
+    for (;;) {
+      auto heard = hear();
+      if (!heard || !heard->mad) return heard;
+    }
+  }
+
+  void say(const wire::Address& to, const wire::VendorMad& mad) {
+    std::array<std::byte, wire::kMadBytes> bytes{};
+    wire::encode_vendor(mad, bytes);
+    const wire::Flow flow{.source = address_, .destination = to, .source_port = wire::kRocePort};
+    const auto datagram = build_gsi(flow, 0, bytes);
+    const SocketAddress name = socket_address(to, wire::kRocePort);
+    EXPECT_EQ(sendto(socket_.get(), datagram.data(), datagram.size(), 0, &name.any, name.bytes()),
+              static_cast<ssize_t>(datagram.size()));
+  }
+
+ private:
+  wire::Address address_;
+  Descriptor socket_;
+};
+
+}  // namespace weft::real
