@@ -60,9 +60,15 @@ TEST(Opcodes, SrnicPacketsHaveTheHeadersOfThePaper) {
   for (const auto& line : model::lines()) {
     const OpcodeInfo& o = info(static_cast<Opcode>(line.opcode));
     if (!o.srnic || o.immediate || o.ieth) continue;
-    if (o.verb == Verb::send) EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
-    if (o.verb == Verb::write) EXPECT_EQ(kOthers + o.header_bytes, 78U) << o.name;
-    if (o.verb == Verb::read_response) EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
+    if (o.verb == Verb::send) {
+      EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
+    }
+    if (o.verb == Verb::write) {
+      EXPECT_EQ(kOthers + o.header_bytes, 78U) << o.name;
+    }
+    if (o.verb == Verb::read_response) {
+      EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
+    }
   }
 }
 
