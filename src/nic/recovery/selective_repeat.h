@@ -221,7 +221,10 @@ class SelectiveRepeat {
   void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
     if (c.rnr_wait) return;
     core_.count(Counter::rcvd_rnr_err);
-    if (c.rnr_retry != kForever) {
+    // A READ before it that has not been answered is not to blame: what the receiver had no room for must be the oldest
+    // work to be given up.
+    const bool oldest = locate_request(c, c.unacked_psn).entry == c.sq_done;
+    if (c.rnr_retry != kForever && oldest) {
       if (c.rnr_retries_left == 0) {
         core_.count(Counter::retry_rnr_exceeded_err);
         return endings_.fail_work(c, Status::rnr_retry_exceeded, Refusal::rnr_retry_exceeded);
