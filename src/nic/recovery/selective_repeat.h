@@ -41,7 +41,9 @@ class SelectiveRepeat {
         return;
       case wire::Syndrome::Kind::nak: return on_nak(c, p, stream, s.nak_code());
       case wire::Syndrome::Kind::rnr:
-        if (stream == Stream::requests_out && ahead >= 0) on_receiver_not_ready(c, s.value);
+        if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
+        if (requests_under_way(c) == 0) return core_.refuse(Refusal::ack_ghost);  // there is nothing to have room for
+        if (ahead >= 0) on_receiver_not_ready(c, s.value);
         return;
       default: return core_.refuse(Refusal::bad_syndrome);
     }
@@ -181,7 +183,8 @@ class SelectiveRepeat {
     if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
     // The refused work is the one that the echo names; all before it is done, or this is not the peer's last word.
     const std::uint32_t entry = wire::Sequence::unfold(p.headers.sequence.msn(), c.sq_done);
-    if (entry - c.sq_done > c.sq_next - c.sq_done || entry == c.sq_posted) return core_.refuse(Refusal::ack_ghost);
+    const bool begun = entry != c.sq_next || c.next_offset != 0;
+    if (entry - c.sq_done > c.sq_next - c.sq_done || !begun) return core_.refuse(Refusal::ack_ghost);
     if (entry != c.sq_done) return core_.refuse(Refusal::ack_duplicate);
     switch (code) {
       case wire::NakCode::invalid_request:
