@@ -1,5 +1,5 @@
-// How long srnic waits: it looks after the oldest packet long before the local ACK timeout, ever more seldom; only whole
-// timeouts count as retries. And receivers that are not ready.
+// How long srnic waits: it looks after the oldest packet long before the local ACK timeout, ever more seldom; only
+// whole timeouts count as retries. And receivers that are not ready.
 #include "srnic/scene.h"
 
 namespace weft::test {

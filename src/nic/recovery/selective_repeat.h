@@ -1,5 +1,5 @@
-// The card's part of selective repeat: what it does about receipts, silence and a receiver that is not ready. It keeps a
-// flag and no list: which packets are missing is the business of the host's software (host/retransmission.h), which
+// The card's part of selective repeat: what it does about receipts, silence and a receiver that is not ready. It keeps
+// a flag and no list: which packets are missing is the business of the host's software (host/retransmission.h), which
 // answers through the retry queue.
 #pragma once
 
