@@ -18,6 +18,9 @@ enum class Canary : std::uint8_t {
   answer_from_the_start,   // nic, replies: what is missing of a READ is answered from its beginning
   skipped_read_forgotten,  // nic, answers: an acknowledgement beyond a READ goes unnoticed
   retries_without_end,     // nic, recovery: silence is answered for ever
+  early_end_forgotten,     // nic, srnic: a message that ends ahead of its turn is placed and never received
+  early_atomic_done,       // nic, srnic: an atomic ahead of its turn is carried out at once, and again in its turn
+  fast_exit_too_far,       // nic, srnic: recovery is left with a packet that has not come
   flushed_is_success,      // nic, completions: work that was never done says that it was
   any_queue_key,           // nic, datagrams: everybody may send to everybody
   any_attribute,           // host: what a program asks for is not looked at

@@ -1,6 +1,6 @@
 // The pair of control queues between the card and the host's retransmission software (host/retransmission.h). The card
-// tells of what is out of order in a few bytes; the software, which keeps the bitmaps in host memory, tells the card how
-// far it has come and what to send again. The world carries both, at once or with the bus's delay.
+// tells of what is out of order in a few bytes; the software, which keeps the bitmaps in host memory, tells the card
+// how far it has come and what to send again. The world carries both, at once or with the bus's delay.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// For tests only: RoCEv2 and the srnic dialect told a second time, plainly and without the code under test. One line an opcode, numbers read
-// byte by byte, CRC bit by bit.
+// For tests only: RoCEv2 and the srnic dialect told a second time, plainly and without the code under test. One line an
+// opcode, numbers read byte by byte, CRC bit by bit.
 #pragma once
 
 #include <cstddef>

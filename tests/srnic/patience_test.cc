@@ -1,5 +1,5 @@
-// How long srnic waits: it looks after the oldest packet long before the local ACK timeout, ever more seldom; only whole
-// timeouts count as retries. And receivers that are not ready.
+// How long srnic waits: it looks after the oldest packet long before the local ACK timeout, ever more seldom; only
+// whole timeouts count as retries. And receivers that are not ready.
 #include "srnic/scene.h"
 
 namespace weft::test {
@@ -120,6 +120,20 @@ TEST(SrnicReceiverNotReady, RetryCountIsExact) {
     ASSERT_TRUE(bed.run());
     ASSERT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::rnr_retry_exceeded)));
     EXPECT_EQ(b.node().counted(Counter::send_rnr_err), count + 1U);
+  }
+}
+
+// The READ before it has arrived and has not been answered yet: it is not what is given up.
+TEST(SrnicReceiverNotReady, IsNotBlamedOnAReadThatIsBeingAnswered) {
+  for (std::uint64_t lost = 3; lost <= 12; ++lost) {
+    Bed bed(srnic_bed(dropping({lost})));
+    auto [a, b] = bed.connect({.mtu = kMtu, .rnr_retry = 0});
+    a.post({.id = 1, .kind = WorkKind::read, .local = {{0, 8 * kMtu}}, .remote = 8192});
+    a.post({.id = 2, .kind = WorkKind::send, .local = {{0, 100}}});
+    ASSERT_TRUE(bed.run());
+    EXPECT_THAT(results(drain(a.node())),
+                ElementsAre(IdAndStatus(1, Status::success), IdAndStatus(2, Status::rnr_retry_exceeded)));
+    EXPECT_TRUE(same_bytes(a, {0, 8 * kMtu}, b, {8192, 8 * kMtu}));
   }
 }
 

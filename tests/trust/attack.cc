@@ -15,6 +15,18 @@ using wire::Psn;
 using wire::Service;
 using wire::Verb;
 
+namespace {
+
+constexpr std::size_t kSrnic = 1;  // the life that always speaks srnic
+
+// The furthest ever sent is next in srnic, where nothing is rewound.
+std::uint32_t under_way(const nic::Context& c) {
+  const Psn sent = c.dialect == nic::Dialect::srnic ? c.next_psn : c.sent_psn;
+  return sent.since(c.unacked_psn);
+}
+
+}  // namespace
+
 Attack::Attack(Choices& choices) : choices_(choices) {
   for (Area& a : areas_) a = victim_.allocate(2048 + choices_.next(2048));
   untouchable_[0] = victim_.allocate_at(0x7'0000'0000, 1024, kAllRights, victim_.other_domain());
@@ -31,6 +43,7 @@ void Attack::new_life(std::size_t i) {
   if (l.c.qp != nullptr) victim_.destroy(l.c);
   ConnectOptions o{.service = kServices[i]};
   if (i == kSharing) o.srq = srq_;
+  if (i == kSrnic || (i == kSharing && choices_.one_in(2))) o.dialect = nic::Dialect::srnic;
   o.attributes.receive_psn =
       choices_.one_in(4) ? Psn(0xFF'FFF0) : Psn(static_cast<std::uint32_t>(choices_.next(1 << 24)));
   o.attributes.send_psn = choices_.one_in(4) ? Psn(0xFF'FFF8) : Psn(static_cast<std::uint32_t>(choices_.next(1 << 24)));
@@ -71,9 +84,11 @@ void Attack::packet() {
   const std::size_t chosen = choices_.next(kLives);
   if (lives_[chosen].c.state() == QpState::error && !choices_.one_in(8)) new_life(chosen);
   Life& l = lives_[chosen];
-  const bool asked = l.c.qp->context().sent_psn != l.c.qp->context().unacked_psn;
+  const bool srnic = l.c.qp->context().dialect == nic::Dialect::srnic;
+  const bool asked = under_way(l.c.qp->context()) > 0;
   const bool answers = l.c.service == Service::rc && choices_.one_in(asked ? 2 : 16);
-  Bytes frame = frame_of(answers ? response(l.c) : request(l.c));
+  Bytes frame =
+      frame_of(srnic ? (answers ? srnic_response(l.c) : srnic_request(l.c)) : (answers ? response(l.c) : request(l.c)));
   if (choices_.one_in(2)) damage(frame);
   if (!choices_.one_in(64)) seal(frame);
   wire::Packet parsed;
@@ -84,7 +99,9 @@ void Attack::packet() {
   }
   ++packets_;
   const Effects got = victim_.receive_frame(frame);
-  require(got.sent.size() <= 96, "one packet caused a flood");
+  // A receipt may cost all that is under way, once.
+  require(got.sent.size() <= (srnic ? 3U * victim_.device().card().config.window_packets : 96U),
+          "one packet caused a flood");
   require(addressed != nullptr || got.touched.empty(), "a packet for nobody changed a queue pair");
   check(got, addressed);
 }
@@ -213,12 +230,62 @@ Crafted Attack::response(const Connection& c) {
                                  Opcode::rc_read_response_only};
   const Opcode opcode = kOpcodes[choices_.next(std::size(kOpcodes))];
   const nic::Context& context = c.qp->context();
-  const std::uint32_t under_way = context.sent_psn.since(context.unacked_psn);
-  const auto ahead = static_cast<std::uint32_t>(choices_.next(std::min(under_way, 64U) + 2));
+  const auto ahead = static_cast<std::uint32_t>(choices_.next(std::min(under_way(context), 64U) + 2));
   const bool whole = !wire::info(opcode).ends() || choices_.one_in(2);
   const std::size_t bytes = whole ? 256 : choices_.next(257);
   Crafted p = c.answer(opcode, context.unacked_psn.plus(ahead)).carrying(wire::info(opcode).payload ? bytes : 0);
   if (choices_.one_in(8)) p.headers.aeth.syndrome = static_cast<std::uint8_t>(choices_.next(256));
+  return p;
+}
+
+// A request that stands where it might, or a little ahead; what it says of its message is often true.
+Crafted Attack::srnic_request(const Connection& c) {
+  constexpr unsigned kOpcodes[] = {0xC0, 0xC1, 0xC2, 0xC4, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9,
+                                   0xCA, 0xCA, 0xCB, 0xCC, 0xCC, 0xD3, 0xD4, 0xD6, 0xD7};
+  const nic::Context& context = c.qp->context();
+  const auto opcode = static_cast<Opcode>(kOpcodes[choices_.next(std::size(kOpcodes))]);
+  const wire::OpcodeInfo& info = wire::info(opcode);
+  const auto ahead = static_cast<std::uint32_t>(choices_.one_in(2) ? 0 : choices_.next(choices_.one_in(16) ? 5000 : 8));
+  const auto number = [&](std::uint32_t near) {
+    return near + static_cast<std::uint32_t>(choices_.next(choices_.one_in(8) ? 1U << 20 : std::min(ahead, 3U) + 1));
+  };
+  const auto place = static_cast<std::uint32_t>(choices_.next(choices_.one_in(16) ? 1U << 24 : 4));
+  const std::size_t bytes = !info.payload ? 0 : info.ends() ? choices_.next(257) : 256;
+  const Area& a = area();
+  const std::uint64_t from = choices_.next(choices_.one_in(8) ? 512 : 128) * 8;
+  Psn psn = context.expected_psn.plus(ahead);
+  if (choices_.one_in(16)) psn = psn.minus(static_cast<std::uint32_t>(choices_.next(8)));
+  return c.request(opcode)
+      .psn(psn)
+      .in(static_cast<std::uint32_t>(choices_.next(8)), number(context.rq_done), info.starts() ? 0 : place)
+      .carrying(bytes, static_cast<unsigned>(packets_))
+      .at(a.address + from, choices_.one_in(8) ? key() : a.key, static_cast<std::uint32_t>(choices_.next(4096)))
+      .atomic(a.address + from, choices_.one_in(8) ? key() : a.key, 1, 2)
+      .invalidating(key());
+}
+
+Crafted Attack::srnic_response(const Connection& c) {
+  constexpr unsigned kOpcodes[] = {0xD1, 0xD1, 0xD1, 0xD1, 0xDE, 0xDE, 0xCD, 0xCE, 0xCF, 0xD0, 0xD2};
+  constexpr std::uint8_t kSyndromes[] = {0x00, 0x00, 0x60, 0x60, 0x60, 0x80, 0x80, 0x22, 0x61, 0x62, 0x63};
+  const nic::Context& context = c.qp->context();
+  const auto opcode = static_cast<Opcode>(kOpcodes[choices_.next(std::size(kOpcodes))]);
+  const wire::OpcodeInfo& info = wire::info(opcode);
+  const auto small = [&](std::uint32_t most) {
+    return static_cast<std::uint32_t>(choices_.next(choices_.one_in(16) ? 1U << 16 : most));
+  };
+  const bool of_responses = opcode == Opcode::srnic_response_ack;
+  const Psn unacked = of_responses ? context.responses.out_unacked : context.unacked_psn;
+  const std::uint32_t reach = of_responses ? context.responses.out_next.since(unacked) : under_way(context);
+  const Psn base = info.receipt ? unacked : context.responses.in_expected;
+  Crafted p = c.answer(opcode, base.plus(small(std::min(reach, 64U) + 2)))
+                  .in(context.sq_done + small(4), 0, info.starts() && !info.receipt ? 0 : small(4))
+                  .receipt(kSyndromes[choices_.next(std::size(kSyndromes))],
+                           unacked.plus(choices_.one_in(2) ? 0 : small(std::min(reach, 64U) + 2)),
+                           static_cast<std::uint16_t>(small(6)))
+                  .carrying(!info.payload        ? 0
+                            : choices_.one_in(2) ? 256
+                                                 : choices_.next(257));
+  p.headers.receipt.marked = static_cast<std::uint16_t>(small(4));
   return p;
 }
 
@@ -275,18 +342,30 @@ void Attack::check_requester(const nic::Context& c) {
   const std::uint32_t posted = c.sq_posted - c.sq_done, next = c.sq_next - c.sq_done;
   require(posted <= 1U << c.sq_shift && next <= posted, "entries in no order");
   if (c.state == QpState::error) return;
-  const std::uint32_t sent = c.sent_psn.since(c.done_psn), unacked = c.unacked_psn.since(c.done_psn);
+  const std::uint32_t sent = c.unacked_psn.plus(under_way(c)).since(c.done_psn),
+                      unacked = c.unacked_psn.since(c.done_psn);
   require(unacked <= sent && c.next_psn.since(c.done_psn) <= sent, "PSNs in no order");
   require(posted != 0 || sent == 0, "PSNs under way without work");
   std::uint32_t reads = 0;
-  for (std::uint32_t i = c.sq_done; i != c.sq_next; ++i) reads += nic::reads_back(nic::work_at(c, i).kind) ? 1 : 0;
+  for (std::uint32_t i = c.sq_done; i != c.sq_next; ++i) {
+    const nic::Work& w = nic::work_at(c, i);
+    const bool answered = c.dialect == nic::Dialect::srnic && (w.flags & nic::WorkFlags::answered) != 0;
+    reads += nic::reads_back(w.kind) && !answered ? 1 : 0;
+  }
   require(reads == c.reads_under_way && reads <= std::max<std::uint32_t>(c.max_reads, 1), "READs miscounted");
 }
 
 // Every entry of the shared receive queue is posted, free, or held by the one queue pair that uses it.
 void Attack::check_shared() {
   const nic::SharedReceiveRing& ring = victim_.device().card().srqs[srq_->number()];
-  const std::uint32_t held = lives_[kSharing].c.qp->context().receive_entry != nic::kNone ? 1 : 0;
+  const nic::Context& c = lives_[kSharing].c.qp->context();
+  std::uint32_t held = c.receive_entry != nic::kNone ? 1 : 0;
+  if (c.dialect == nic::Dialect::srnic) {
+    nic::EarlyNotes& notes = victim_.device().card().early;
+    for (std::uint16_t at = c.srnic.in.early; at != nic::EarlyNotes::kNothing; at = notes[at].next) {
+      if (notes[at].kind == nic::EarlyNote::Kind::taken) ++held;
+    }
+  }
   require(ring.free_count + ring.available() + held == srq_->capacity(), "an entry of the shared queue was lost");
 }
 

@@ -56,6 +56,8 @@ class Attack {
 
   // -- packets --
   [[nodiscard]] Crafted request(const Connection& c);
+  [[nodiscard]] Crafted srnic_request(const Connection& c);
+  [[nodiscard]] Crafted srnic_response(const Connection& c);
   [[nodiscard]] Crafted response(const Connection& c);
   [[nodiscard]] wire::Opcode choose_request(const nic::Context& context, wire::Service service);
   void damage(Bytes& frame);

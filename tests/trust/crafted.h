@@ -38,6 +38,13 @@ struct Crafted {
   Crafted saying(wire::Syndrome syndrome) && { return headers.aeth.syndrome = syndrome.encode(), std::move(*this); }
   Crafted immediate(std::uint32_t value) && { return headers.immediate.value = value, std::move(*this); }
   Crafted invalidating(wire::Key key) && { return headers.invalidate.key = key, std::move(*this); }
+  // srnic
+  Crafted in(std::uint32_t msn, std::uint32_t ssn, std::uint32_t offset) && {
+    return headers.sequence = wire::Sequence(msn, ssn, offset), std::move(*this);
+  }
+  Crafted receipt(std::uint8_t syndrome, wire::Psn expected, std::uint16_t run = 0) && {
+    return headers.receipt = {.syndrome = syndrome, .expected = expected, .run = run}, std::move(*this);
+  }
   Crafted qkey(wire::Qkey key) && { return headers.deth.qkey = key, std::move(*this); }
   Crafted carrying(std::size_t bytes, unsigned seed = 1) && { return payload = pattern(bytes, seed), std::move(*this); }
 };

@@ -145,6 +145,7 @@ Connection Victim::connect(const ConnectOptions& options) {
   made.srq = options.srq;
   made.limits = options.limits;
   c.qp = *device_.create_qp(options.domain, made);
+  device_.card().contexts[c.qp->slot()].dialect = options.dialect;
   a.peer_qpn = wire::Qpn(a.peer_qpn.raw() + next_peer_++);
   c.ours = device_.config().gids[a.gid_index];
   c.peer = a.peer;
@@ -166,7 +167,9 @@ Connection Victim::connect(const ConnectOptions& options) {
     (void)e;
   }
   (void)settle();
-  if (options.greeted) (void)receive(c.request(wire::Opcode::cnp));
+  const bool srnic = options.dialect == nic::Dialect::srnic;
+  if (options.greeted && !srnic) (void)receive(c.request(wire::Opcode::cnp));
+  if (options.greeted && srnic) device_.card().contexts[c.qp->slot()].established = true;
   (void)collect();
   return c;
 }
@@ -251,7 +254,12 @@ Effects Victim::take_turns(std::uint32_t turns) {
 
 void Victim::drive() {
   device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(world_.now, slot); });
-  while (!held_ && card_.has_work()) card_.transmit(world_.now, 1);
+  const auto answer = [&](const nic::ControlMessage& m) { card_.on_control(world_.now, m); };
+  device_.take_losses(answer);
+  while (!held_ && card_.has_work()) {
+    card_.transmit(world_.now, 1);
+    device_.take_losses(answer);
+  }
 }
 
 // ---- what has happened ----------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ class RecordingWorld {
   void emit(const nic::OutPacket& packet);
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
+  void tell(const nic::LossEvent& e) { device_.tell(e); }
   void place(std::byte* to, std::span<const std::byte> data);
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
@@ -131,6 +132,7 @@ struct ConnectOptions {
                                 .max_peer_reads = 4};
   host::QpLimits limits{
       .send_entries = 32, .receive_entries = 32, .send_sges = 4, .receive_sges = 4, .inline_bytes = 64};
+  nic::Dialect dialect = nic::Dialect::roce;
   host::Domain domain = 0;
   host::SharedReceiveQueue* srq = nullptr;
   host::CompletionQueue* cq = nullptr;  // nullptr: the victim's; what is in another the test takes itself

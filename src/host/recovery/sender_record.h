@@ -1,5 +1,5 @@
-// The requester's half of a stream in recovery: which packets have arrived over there, and which were sent again when. A
-// packet is lost when one that was sent after it has arrived, be it for the first time or again; so a packet that is
+// The requester's half of a stream in recovery: which packets have arrived over there, and which were sent again when.
+// A packet is lost when one that was sent after it has arrived, be it for the first time or again; so a packet that is
 // lost twice is found without waiting for a timeout, as long as others follow it.
 #pragma once
 
@@ -17,8 +17,8 @@ class SenderRecord {
 
   [[nodiscard]] wire::Psn base() const { return base_; }
 
-  void acked(wire::Psn unacked);                         // everything before it has arrived
-  void sacked(wire::Psn psn, std::uint32_t run);         // `run` packets that end with `psn` have
+  void acked(wire::Psn unacked);                  // everything before it has arrived
+  void sacked(wire::Psn psn, std::uint32_t run);  // `run` packets that end with `psn` have
   void doubt_everything() { there_.clear(); }     // what was known may be wrong: the peer's words were lost
   void forget_resending() { resent_.clear(); }    // long ago: none of it can still be under way
   // All that was sent before `next` and has not arrived never will.

@@ -1,6 +1,6 @@
 // DCTCP (RFC 8257), window-based: once a round trip, the share F of marked packets moves the estimate
-// alpha = (1 - g) alpha + g F with g = 1/16; a round with marks shrinks the window by alpha / 2, one without widens it by
-// a packet. A connection starts with its widest window, as RDMA cards do.
+// alpha = (1 - g) alpha + g F with g = 1/16; a round with marks shrinks the window by alpha / 2, one without widens it
+// by a packet. A connection starts with its widest window, as RDMA cards do.
 #pragma once
 
 #include <algorithm>

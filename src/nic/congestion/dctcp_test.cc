@@ -22,8 +22,8 @@ TEST(Dctcp, StartsWithTheWidestWindow) {
   EXPECT_EQ(Dctcp::window(s, kMost), kMost);
 }
 
-// RFC 8257, 3.3, with g = 1/16 and numbers worked by hand. 25 of 50 marked: alpha = 1/16 * 1/2 = 0.03125, and the window
-// 100 * (1 - 0.03125 / 2) = 98.44. Then 98 of 98: alpha = 15/16 * 0.03125 + 1/16 = 0.0918, window 93.92.
+// RFC 8257, 3.3, with g = 1/16 and numbers worked by hand. 25 of 50 marked: alpha = 1/16 * 1/2 = 0.03125, and the
+// window 100 * (1 - 0.03125 / 2) = 98.44. Then 98 of 98: alpha = 15/16 * 0.03125 + 1/16 = 0.0918, window 93.92.
 TEST(Dctcp, ShrinksByHalfOfTheEstimatedShareOfMarkedPackets) {
   Context s = started();
   Dctcp::on_ack(s, kMost, 50, 25, 98);

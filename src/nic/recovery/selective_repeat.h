@@ -1,5 +1,5 @@
-// The card's part of selective repeat: what it does about receipts, silence and a receiver that is not ready. It keeps a
-// flag and no list: which packets are missing is the business of the host's software (host/retransmission.h), which
+// The card's part of selective repeat: what it does about receipts, silence and a receiver that is not ready. It keeps
+// a flag and no list: which packets are missing is the business of the host's software (host/retransmission.h), which
 // answers through the retry queue.
 #pragma once
 
@@ -41,7 +41,9 @@ class SelectiveRepeat {
         return;
       case wire::Syndrome::Kind::nak: return on_nak(c, p, stream, s.nak_code());
       case wire::Syndrome::Kind::rnr:
-        if (stream == Stream::requests_out && ahead >= 0) on_receiver_not_ready(c, s.value);
+        if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
+        if (requests_under_way(c) == 0) return core_.refuse(Refusal::ack_ghost);  // there is nothing to have room for
+        if (ahead >= 0) on_receiver_not_ready(c, s.value);
         return;
       default: return core_.refuse(Refusal::bad_syndrome);
     }
@@ -181,7 +183,8 @@ class SelectiveRepeat {
     if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
     // The refused work is the one that the echo names; all before it is done, or this is not the peer's last word.
     const std::uint32_t entry = wire::Sequence::unfold(p.headers.sequence.msn(), c.sq_done);
-    if (entry - c.sq_done > c.sq_next - c.sq_done || entry == c.sq_posted) return core_.refuse(Refusal::ack_ghost);
+    const bool begun = entry != c.sq_next || c.next_offset != 0;
+    if (entry - c.sq_done > c.sq_next - c.sq_done || !begun) return core_.refuse(Refusal::ack_ghost);
     if (entry != c.sq_done) return core_.refuse(Refusal::ack_duplicate);
     switch (code) {
       case wire::NakCode::invalid_request:
@@ -221,7 +224,10 @@ class SelectiveRepeat {
   void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
     if (c.rnr_wait) return;
     core_.count(Counter::rcvd_rnr_err);
-    if (c.rnr_retry != kForever) {
+    // A READ before it that has not been answered is not to blame: what the receiver had no room for must be the oldest
+    // work to be given up.
+    const bool oldest = locate_request(c, c.unacked_psn).entry == c.sq_done;
+    if (c.rnr_retry != kForever && oldest) {
       if (c.rnr_retries_left == 0) {
         core_.count(Counter::retry_rnr_exceeded_err);
         return endings_.fail_work(c, Status::rnr_retry_exceeded, Refusal::rnr_retry_exceeded);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 
+#include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/srnic/receipts.h"
 #include "nic/srnic/responses_out.h"
@@ -33,7 +34,8 @@ class RequestsIn {
       oldest ? void(refuse(c, v, p.headers)) : core_.refuse(v.why);
       return Early::dropped;
     }
-    if (end.nothing()) return Early::placed;
+    if (end.nothing() || canary(Canary::early_end_forgotten)) return Early::placed;
+    if (canary(Canary::early_atomic_done) && end.asks) (void)finish(c, end);
     EarlyNote* note = core_.state.early.add(c.srnic.in.early, p.headers.bth.psn,
                                             end.asks ? EarlyNote::Kind::request : EarlyNote::Kind::receive_end);
     if (note == nullptr) {
@@ -198,6 +200,7 @@ class RequestsIn {
         note->entry = std::exchange(c.receive_entry, current);
       }
       entry = note->entry;
+      if (note->psn.ahead_of(psn) > 0) psn = note->psn;  // in the list, too, in the order of messages
     }
     return entry;
   }

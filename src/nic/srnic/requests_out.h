@@ -1,6 +1,6 @@
 // The requester's half: work entries become packets that say where they belong; what the peer says of them completes
-// work in order. Nothing is remembered of what is under way: to send a packet again takes its PSN and its place, and the
-// rest is read anew from the work entry.
+// work in order. Nothing is remembered of what is under way: to send a packet again takes its PSN and its place, and
+// the rest is read anew from the work entry.
 #pragma once
 
 #include <algorithm>
@@ -63,8 +63,8 @@ class RequestsOut {
     return false;
   }
 
-  // Everything before `end`, which is not behind unacked_psn, has arrived over there. Work completes in order; a READ or
-  // atomic only when it has been answered.
+  // Everything before `end`, which is not behind unacked_psn, has arrived over there. Work completes in order; a READ
+  // or atomic only when it has been answered.
   void acknowledged(Context& c, wire::Psn end) {
     c.unacked_psn = end;
     retire(c);
@@ -175,8 +175,8 @@ class RequestsOut {
 
   // The one packet of a READ or atomic. The answer must have somewhere to go before it is asked for.
   Refusal emit_ask(Context& c, const Work& w, std::uint32_t entry, wire::Psn psn) {
-    const Refusal r = for_each_piece(core_, c, sges_of(w), Rights::local_write, 0, w.length,
-                                     [](std::byte*, std::uint32_t) {});
+    const Refusal r =
+        for_each_piece(core_, c, sges_of(w), Rights::local_write, 0, w.length, [](std::byte*, std::uint32_t) {});
     if (r != Refusal::none) return r;
     const auto opcode = w.kind == WorkKind::read           ? wire::Opcode::srnic_read_request
                         : w.kind == WorkKind::compare_swap ? wire::Opcode::srnic_compare_swap
