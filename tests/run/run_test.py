@@ -97,7 +97,7 @@ class Settings(Run):
         for arguments, environment, says in (
                 (["--loss", "2"], {}, "--loss: '2' is no probability: loss wants 0 ... 1, or 0% ... 100%\n"),
                 (["--drop-nth", "0"], {}, "--drop-nth: '0' is no packet's number"),
-                (["--transport", "srnic"], {}, "--transport: 'srnic' is none of auto, roce"),
+                (["--transport", "star"], {}, "--transport: 'star' is none of auto, roce, srnic"),
                 (["--no-such-flag"], {}, "there is no option '--no-such-flag'"),
                 ([], {"WEFT_WIRE": "tcp"}, "WEFT_WIRE: 'tcp' is none of auto, udp, shm"),
                 ([], {"WEFT_CONFIG": "bad.toml"}, "bad.toml, line 1: loss: '7' is no probability"),

@@ -22,8 +22,11 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
     mtu = std::min(mtu, real::roce_mtu(a));
   }
   for (const RunningLane& lane : lanes) {
-    programs.push_back(
-        {{"process", lane.process}, {"program", lane.program}, {"place", lane.place}, {"addresses", lane.addresses}});
+    programs.push_back({{"process", lane.process},
+                        {"program", lane.program},
+                        {"place", lane.place},
+                        {"addresses", lane.addresses},
+                        {"srnic", lane.speaks_srnic}});
   }
   return {{"device", real::kDeviceName}, {"state", "PORT_ACTIVE"}, {"link_layer", "Ethernet"},
           {"gid_type", "RoCE v2"},       {"gids", gids},           {"active_mtu", mtu},
@@ -46,7 +49,8 @@ int run(bool json) {
   for (const auto& p : facts["programs"]) {
     std::string at;
     for (const auto& address : p["addresses"]) at += (at.empty() ? "" : ", ") + address.get<std::string>();
-    fmt::print("  open in {} (pid {}) at {}\n", p["program"].get<std::string>(), p["process"].get<std::int64_t>(), at);
+    fmt::print("  open in {} (pid {}) at {}{}\n", p["program"].get<std::string>(), p["process"].get<std::int64_t>(), at,
+               p["srnic"].get<bool>() ? "" : ", roce only");
   }
   return kOk;
 }

@@ -16,7 +16,8 @@ std::vector<RunningLane> RunningPrograms::list() {
     out.push_back({.place = lane.value("place", 0U),
                    .process = lane.value("process", std::int64_t{0}),
                    .program = lane.value("program", std::string()),
-                   .addresses = lane.value("addresses", std::vector<std::string>{})});
+                   .addresses = lane.value("addresses", std::vector<std::string>{}),
+                   .speaks_srnic = lane.value("srnic", false)});
   }
   return out;
 }

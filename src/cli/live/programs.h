@@ -17,6 +17,7 @@ struct RunningLane {
   std::int64_t process = 0;
   std::string program;
   std::vector<std::string> addresses;
+  bool speaks_srnic = false;  // its --transport allows it
 };
 
 class RunningPrograms {

@@ -10,7 +10,7 @@ namespace weft::cli {
 namespace {
 
 struct Options {
-  bool json = false, all = false;
+  bool json = false, all = false, qps = false;
   std::int64_t process = 0;
 };
 
@@ -27,12 +27,23 @@ void print_lane(const nlohmann::json& lane, bool all) {
   }
 }
 
+void print_qps(const nlohmann::json& qps) {
+  for (const auto& qp : qps) {
+    fmt::print("  queue pair 0x{:06x} {:<5} {} {}", qp["qpn"].get<unsigned>(), qp["state"].get<std::string>(),
+               qp["service"].get<std::string>(), qp.value("dialect", std::string("roce")));
+    if (qp["service"] != "UD") {
+      fmt::print(", peer 0x{:06x} at {}", qp["peer_qpn"].get<unsigned>(), qp["peer"].get<std::string>());
+    }
+    fmt::print("\n");
+  }
+}
+
 int run(const Options& options) {
   RunningPrograms running;
   nlohmann::json lanes = nlohmann::json::array();
   for (const RunningLane& lane : running.list()) {
     if (options.process != 0 && lane.process != options.process) continue;
-    auto answer = running.ask(lane, "counters");
+    auto answer = running.ask(lane, options.qps ? "qps" : "counters");
     if (!answer) continue;  // it has just gone
     (*answer)["program"] = lane.program;
     (*answer)["process"] = lane.process;
@@ -42,7 +53,10 @@ int run(const Options& options) {
   if (options.json) {
     fmt::print("{}\n", lanes.dump(2));
   } else {
-    for (const auto& lane : lanes) print_lane(lane, options.all);
+    for (const auto& lane : lanes) {
+      print_lane(lane, options.all);
+      if (lane.contains("qps")) print_qps(lane["qps"]);
+    }
   }
   if (!lanes.empty()) return kOk;
   if (!options.json) fmt::print(stderr, "weft: no {} program runs on the card\n", options.process != 0 ? "such" : "");
@@ -56,6 +70,7 @@ Command add_stat(CLI::App& weft, const Behind&) {
   auto options = std::make_shared<Options>();
   app.add_flag("--json", options->json, "Print as JSON");
   app.add_flag("--all", options->all, "Counters that are zero, too");
+  app.add_flag("--qps", options->qps, "Each queue pair, too: its state, what it speaks, its peer");
   app.add_option("--pid", options->process, "Only this process")->type_name("PID");
   return {.app = &app, .run = [options] { return run(*options); }};
 }

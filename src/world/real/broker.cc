@@ -355,7 +355,8 @@ class Broker {
       lanes.push_back({{"place", member->place},
                        {"process", member->hello.process},
                        {"program", std::string(member->hello.name.data())},
-                       {"addresses", addresses}});
+                       {"addresses", addresses},
+                       {"srnic", member->hello.versions.highest != 0}});
     }
     asker.talk.say(Message(Topic::listed), lanes.dump());
   }
