@@ -227,7 +227,8 @@ QpAttributes QueuePair::query() const {
   a.service_level = c.service_level;
   a.flow_label = c.marks.flow_label;
   constexpr std::uint8_t kEcn = 3;  // the card's own, in srnic
-  a.traffic_class = static_cast<std::uint8_t>(c.marks.traffic_class & (c.dialect == nic::Dialect::srnic ? ~kEcn : 0xFF));
+  a.traffic_class =
+      static_cast<std::uint8_t>(c.marks.traffic_class & (c.dialect == nic::Dialect::srnic ? ~kEcn : 0xFF));
   a.hop_limit = c.marks.hop_limit;
   a.udp_source_port = c.marks.source_port;
   a.mtu = static_cast<std::uint16_t>(1U << c.mtu_shift);

@@ -49,8 +49,9 @@ struct Event {
 
 template <class W>
 concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion,
-                         const Event& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose, const void* from,
-                         std::size_t bytes, std::byte* to, std::span<const std::byte> data, bool writes) {
+                         const Event& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose,
+                         const void* from, std::size_t bytes, std::byte* to, std::span<const std::byte> data,
+                         bool writes) {
   w.emit(packet);                // the port
   w.complete(cq, completion);    // written to host memory; the world calls reveal() when the host may see it
   w.notify(event);               // the host's programs

@@ -54,10 +54,10 @@ struct OpcodeInfo {
   Step step = Step::none;
   bool reth = false, aeth = false, atomic_eth = false, atomic_ack_eth = false;
   bool immediate = false, ieth = false, deth = false;
-  bool srnic = false;                     // of that dialect: has a Sequence
-  bool target = false, receipt = false;   // a Reth without its length; what srnic acknowledgements say
-  bool payload = false;           // may carry payload bytes
-  std::uint8_t header_bytes = 0;  // BTH and every extension, before the payload
+  bool srnic = false;                    // of that dialect: has a Sequence
+  bool target = false, receipt = false;  // a Reth without its length; what srnic acknowledgements say
+  bool payload = false;                  // may carry payload bytes
+  std::uint8_t header_bytes = 0;         // BTH and every extension, before the payload
   std::string_view name{};
 
   [[nodiscard]] constexpr bool known() const { return service != Service::none; }
@@ -108,13 +108,30 @@ constexpr OpcodeInfo srnic_sibling(OpcodeInfo o, std::string_view name) {
 }
 
 constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
-  constexpr std::string_view kNames[] = {"srnic SEND first", "srnic SEND middle", "srnic SEND last",
-      "srnic SEND last with immediate", "srnic SEND only", "srnic SEND only with immediate", "srnic WRITE first",
-      "srnic WRITE middle", "srnic WRITE last", "srnic WRITE last with immediate", "srnic WRITE only",
-      "srnic WRITE only with immediate", "srnic READ request", "srnic READ response first",
-      "srnic READ response middle", "srnic READ response last", "srnic READ response only", "srnic ACK",
-      "srnic ATOMIC response", "srnic COMPARE SWAP", "srnic FETCH ADD", "", "srnic SEND last with invalidate",
-      "srnic SEND only with invalidate"};
+  constexpr std::string_view kNames[] = {"srnic SEND first",
+                                         "srnic SEND middle",
+                                         "srnic SEND last",
+                                         "srnic SEND last with immediate",
+                                         "srnic SEND only",
+                                         "srnic SEND only with immediate",
+                                         "srnic WRITE first",
+                                         "srnic WRITE middle",
+                                         "srnic WRITE last",
+                                         "srnic WRITE last with immediate",
+                                         "srnic WRITE only",
+                                         "srnic WRITE only with immediate",
+                                         "srnic READ request",
+                                         "srnic READ response first",
+                                         "srnic READ response middle",
+                                         "srnic READ response last",
+                                         "srnic READ response only",
+                                         "srnic ACK",
+                                         "srnic ATOMIC response",
+                                         "srnic COMPARE SWAP",
+                                         "srnic FETCH ADD",
+                                         "",
+                                         "srnic SEND last with invalidate",
+                                         "srnic SEND only with invalidate"};
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     if (table[i].known()) table[0xC0 + i] = srnic_sibling(table[i], kNames[i]);
   }
@@ -186,7 +203,8 @@ static_assert(info(Opcode::rc_read_request).header_bytes == 28 && !info(Opcode::
 static_assert(info(Opcode::rc_read_response_middle).header_bytes == 12 && info(Opcode::rc_ack).header_bytes == 16);
 static_assert(info(Opcode::rc_atomic_ack).header_bytes == 24 && info(Opcode::rc_compare_swap).header_bytes == 40);
 static_assert(info(Opcode::ud_send_only_imm).header_bytes == 24 && info(Opcode::cnp).header_bytes == 28);
-static_assert(info(Opcode::srnic_send_middle).header_bytes == 20 && info(Opcode::srnic_write_middle).header_bytes == 32);
+static_assert(info(Opcode::srnic_send_middle).header_bytes == 20 &&
+              info(Opcode::srnic_write_middle).header_bytes == 32);
 static_assert(info(Opcode::srnic_ack).header_bytes == 28 && info(Opcode::srnic_read_request).header_bytes == 36);
 static_assert(!info(Opcode{0x15}).known() && !info(Opcode{0x2C}).known() && !info(Opcode{0xFF}).known());
 

@@ -22,7 +22,8 @@ enum class Refusal : std::uint8_t {
   cnp_unexpected, wrong_dialect,
   // Requests, in the order the responder checks them.
   psn_ahead, psn_duplicate, duplicate_too_old, not_first, not_continued, bad_length, too_long, too_many_reads,
-  too_far_ahead, early_full, operation_not_allowed, misaligned_atomic, no_receive, receive_too_small, message_length_mismatch, bad_invalidate,
+  too_far_ahead, early_full, operation_not_allowed, misaligned_atomic, no_receive, receive_too_small,
+  message_length_mismatch, bad_invalidate,
   // The gate to memory.
   key_unknown, key_stale, key_wrong_domain, key_wrong_qp, key_no_permission, out_of_bounds, window_unbound,
   page_fault,

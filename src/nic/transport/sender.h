@@ -165,7 +165,8 @@ class Sender {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
     if (!ends) {
-      const auto every = std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(core_.roce_window(c) / 2, 1U));
+      const auto every =
+          std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(core_.roce_window(c) / 2, 1U));
       h.bth.ack_request = ++c.since_ack_request >= every;
     } else {
       h.bth.ack_request = true;
