@@ -186,7 +186,7 @@ class Card {
     }
     if (!wire::partitions_match(p.headers.bth.pkey, c->pkey)) return Refusal::bad_pkey;
     return info.srnic == (c->dialect == Dialect::srnic) && c->dialect != Dialect::undecided ? Refusal::none
-                                                                                          : Refusal::wrong_dialect;
+                                                                                            : Refusal::wrong_dialect;
   }
 
   // A packet in another dialect than ours, but from our peer. It settles an open question; and a peer that was thought

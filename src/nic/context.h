@@ -120,7 +120,7 @@ struct alignas(64) Context {
   std::uint8_t max_send_sges = 0;  // the host's: what a work request may have
   std::uint16_t marked_share = 0;  // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
   std::uint16_t max_inline = 0;    // the host's: what a work request may carry
-  Time deadline = kNever;     // retransmission or RNR wait
+  Time deadline = kNever;          // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
   alignas(64) std::byte* sq = nullptr;  // ring of Work entries in host memory
@@ -142,10 +142,10 @@ struct alignas(64) Context {
   wire::Psn done_psn{};     // first PSN of entry sq_done
   wire::Psn unacked_psn{};  // oldest PSN without acknowledgement
   std::uint16_t send_cq = 0;
-  std::uint16_t retry_ring = 0xFFFF;  // srnic: what is to be sent again (nic/control.h)
-  std::uint16_t window = 0;            // srnic: packets that may be under way, in 16ths; all that goes out shares it
+  std::uint16_t retry_ring = 0xFFFF;      // srnic: what is to be sent again (nic/control.h)
+  std::uint16_t window = 0;               // srnic: packets that may be under way, in 16ths; all that goes out shares it
   std::uint16_t responses_under_way = 0;  // srnic
-  std::uint32_t timer_place = kNone;   // where the timer heap keeps this slot
+  std::uint32_t timer_place = kNone;      // where the timer heap keeps this slot
 
   // -- The responder: what is expected, what is under way, what is owed.
   alignas(64) wire::Psn expected_psn{};
@@ -182,12 +182,12 @@ static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // the other dialect's share of a union, not what the host alone reads, and not the timer's two words, which stand in
 // the scheduler's account.
 inline constexpr std::size_t kContextStateBytes =
-    (offsetof(Context, max_inline) - sizeof(Context::max_send_sges)) +        // line 1, without what is the host's
-    (offsetof(Context, timer_place) - offsetof(Context, sq)) +                // line 2, up to the timer's place
-    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +         // line 3
-     (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                       //
+    (offsetof(Context, max_inline) - sizeof(Context::max_send_sges)) +  // line 1, without what is the host's
+    (offsetof(Context, timer_place) - offsetof(Context, sq)) +          // line 2, up to the timer's place
+    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +   // line 3
+     (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                 //
      (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
-    (sizeof(Context::rq) + sizeof(Context::saved) +                           // line 4
+    (sizeof(Context::rq) + sizeof(Context::saved) +  // line 4
      (sizeof(SrnicInbound) + 2 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
      sizeof(Context::stall_reason));
 static_assert(kContextStateBytes <= 210);

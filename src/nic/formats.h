@@ -137,8 +137,8 @@ struct SavedResponse {
   wire::Key key{};
   wire::Psn first{};
   std::uint32_t packets = 0;
-  wire::Psn next{};     // first response still to be sent
-  wire::Psn restart{};  // where the last request for it began: that response is a "first"
+  wire::Psn next{};       // first response still to be sent
+  wire::Psn restart{};    // where the last request for it began: that response is a "first"
   std::uint32_t msn = 0;  // srnic: the requester's work that asked
   bool atomic = false, valid = false, pending = false;
   bool answered = false;  // all of it has been sent once

@@ -16,7 +16,7 @@ namespace weft::wire {
 class Sequence {
  public:
   static constexpr std::size_t kBytes = 8;
-  static constexpr std::uint32_t kNumberMask = 0xF'FFFF;    // 20 bits: more than any queue has entries
+  static constexpr std::uint32_t kNumberMask = 0xF'FFFF;   // 20 bits: more than any queue has entries
   static constexpr std::uint32_t kOffsetMask = 0xFF'FFFF;  // 24 bits: 2 GiB in packets of 256 bytes is 2^23
 
   constexpr Sequence() = default;

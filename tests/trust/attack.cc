@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nic/scatter_gather.h"
+#include "nic/srnic/streams.h"
 #include "wire/frame.h"
 
 namespace weft::trust {
@@ -274,7 +275,7 @@ Crafted Attack::srnic_response(const Connection& c) {
     return static_cast<std::uint32_t>(choices_.next(choices_.one_in(16) ? 1U << 16 : most));
   };
   const bool of_responses = opcode == Opcode::srnic_response_ack;
-  const Psn unacked = of_responses ? context.responses.out_unacked : context.unacked_psn;
+  const Psn unacked = of_responses ? nic::responses_out(context).unacked : context.unacked_psn;
   const std::uint32_t reach = of_responses ? context.responses.out_next.since(unacked) : under_way(context);
   const Psn base = info.receipt ? unacked : context.responses.in_expected;
   Crafted p = c.answer(opcode, base.plus(small(std::min(reach, 64U) + 2)))

@@ -19,9 +19,15 @@ void SenderRecord::note_arrived(wire::Psn psn) {
 void SenderRecord::acked(wire::Psn unacked) {
   const std::int32_t steps = unacked.ahead_of(base_);
   if (steps <= 0) return;
-  for (std::int32_t i = 0; i < steps; ++i) {
+  // From the newest to the oldest. That a packet sent again is there says when it was sent only if nothing unheard of
+  // has arrived behind it: else it is the first try, and the peer was slow.
+  bool rest_known = true;
+  for (std::int32_t i = steps - 1; i >= 0; --i) {
     const wire::Psn psn = base_.plus(static_cast<std::uint32_t>(i));
-    if (!there_.has(psn)) note_arrived(psn);
+    if (!there_.has(psn)) {
+      if (rest_known || !resent_.has(psn)) note_arrived(psn);
+      rest_known = false;
+    }
     there_.clear(psn);
     resent_.clear(psn);
   }

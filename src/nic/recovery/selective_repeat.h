@@ -83,7 +83,6 @@ class SelectiveRepeat {
     }
     if (!under_way(c)) return;
     if (!may_wait_longer(c)) return;
-    with_congestion(core_.state.config.congestion, [&](auto cc) { cc.on_silence(c); });
     if (c.silences < 0xFF) ++c.silences;
     for (const Stream stream : {Stream::requests_out, Stream::responses_out}) {
       const Outflow flow = outflow(c, stream);
@@ -251,6 +250,7 @@ class SelectiveRepeat {
   bool may_wait_longer(Context& c) {
     if (patience(c) < full_patience(c)) return true;
     core_.count(Counter::local_ack_timeout_err);
+    with_congestion(core_.state.config.congestion, [&](auto cc) { cc.on_silence(c); });
     if (c.ack_timeout == 0) return true;
     if (c.retries_left > 0) {
       --c.retries_left;

@@ -41,9 +41,7 @@ class ResponsesOut {
     return &s;
   }
 
-  [[nodiscard]] bool has_more(Context& c) const {
-    return c.saved_pending > 0 && c.responses.out_next != end_of_all(c);
-  }
+  [[nodiscard]] bool has_more(Context& c) const { return c.saved_pending > 0 && c.responses.out_next != end_of_all(c); }
 
   // New responses, oldest first.
   void turn(Context& c, TurnBudget& budget) {
@@ -112,9 +110,8 @@ class ResponsesOut {
       if (r != Refusal::none) return abandon(c, s, r);
       core_.world.read(BusRead::payload, from, bytes);
     }
-    constexpr MessageOpcodes kOpcodes{
-        wire::Opcode::srnic_read_response_first, wire::Opcode::srnic_read_response_middle,
-        wire::Opcode::srnic_read_response_last, wire::Opcode::srnic_read_response_only};
+    constexpr MessageOpcodes kOpcodes{wire::Opcode::srnic_read_response_first, wire::Opcode::srnic_read_response_middle,
+                                      wire::Opcode::srnic_read_response_last, wire::Opcode::srnic_read_response_only};
     const bool ends = packet + 1 == s.packets;
     wire::Headers& h = core_.start_packet(c, kOpcodes.at(packet == 0, ends), psn);
     h.sequence = wire::Sequence(s.msn, 0, packet);
@@ -147,7 +144,9 @@ class ResponsesOut {
     c.saved_pending = static_cast<std::uint8_t>(before);
     const wire::Psn unacked = responses_out(c).unacked;
     if (c.responses.out_next.ahead_of(first) > 0) c.responses.out_next = first;
-    c.responses_under_way = unacked.ahead_of(first) < 0 ? static_cast<std::uint16_t>(c.responses.out_next.since(unacked)) : std::uint16_t{0};
+    c.responses_under_way = unacked.ahead_of(first) < 0
+                                ? static_cast<std::uint16_t>(c.responses.out_next.since(unacked))
+                                : std::uint16_t{0};
     receipts_.owe_refusal(c, wire::NakCode::remote_access, Status::remote_access, reason, wire::Sequence(msn, 0, 0));
     return false;
   }

@@ -87,8 +87,7 @@ inline std::uint32_t packets_under_way(const Context& c) { return requests_under
 template <World W>
 [[nodiscard]] std::uint32_t window_of(const Core<W>& core, const Context& c) {
   const CardConfig& config = core.state.config;
-  return with_congestion(config.congestion,
-                         [&](auto cc) { return cc.window(c, config.window_packets); });
+  return with_congestion(config.congestion, [&](auto cc) { return cc.window(c, config.window_packets); });
 }
 // Every so many packets, and often enough that a window never fills without.
 template <World W>

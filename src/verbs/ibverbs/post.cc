@@ -129,8 +129,8 @@ int post_receives(ibv_recv_wr* wr, ibv_recv_wr** bad, Post&& post) {
 
 }  // namespace
 
-// With thousands of queue pairs each cache line of each counts. All that is needed of the object is in its first, and the
-// queue pair's context is on its way while the lock is taken.
+// With thousands of queue pairs each cache line of each counts. All that is needed of the object is in its first, and
+// the queue pair's context is on its way while the lock is taken.
 int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
   Context& owner = context_of(ibqp->context);
   const host::Poster poster{&owner.device, &owner.device.card().contexts[ibqp->handle]};
