@@ -28,10 +28,8 @@ struct Dctcp {
     if (marked == 0 && c.marked_share == 0 && c.window == most_units(most)) [[likely]]
       return;
     CongestionRound& round = c.srnic.round;
-    if (round.length == 0) {  // the first mark in a long time
-      round.length = clamp_length(under_way + acked);
-      c.marked_share = std::max<std::uint16_t>(c.marked_share, 1);  // next to nothing, so that the round is counted
-    }
+    if (round.length == 0) round.length = clamp_length(under_way + acked);  // the first mark in a long time
+    if (marked > 0) c.marked_share = std::max<std::uint16_t>(c.marked_share, 1);  // so that its round is counted
     round.acked = add(round.acked, acked);
     round.marked = add(round.marked, marked);
     if (round.acked < round.length) return;
