@@ -51,7 +51,7 @@ TEST(OnChip, TheCardsTablesTakeWhatIsCounted) {
   const CardState card(config);
   EXPECT_EQ(card.ready.bytes(), on_chip_bytes(Design::srnic, Structure::schedule_queue, 16'384));
   EXPECT_EQ(card.owing.bytes(), on_chip_bytes(Design::srnic, Structure::acknowledgement_queue, 16'384));
-  EXPECT_EQ(card.timers.bytes(), on_chip_bytes(Design::srnic, Structure::timers, 16'384));
+  EXPECT_EQ(card.timers.bytes() + 16'384 * kContextTimerBytes, on_chip_bytes(Design::srnic, Structure::timers, 16'384));
   EXPECT_LE(card.translations.bytes(), kMttCacheBytes);
   EXPECT_FALSE(card.works.enabled() || card.receives.enabled());
 }

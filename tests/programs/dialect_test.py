@@ -69,20 +69,17 @@ class Dialect(Stage):
         self.finish(client, server, well=lambda p: p.wait() not in (None, 0))
         self.assertIn("status 12", client.output().lower().replace("syndrom", "status"))  # retries exceeded
 
-    def test_marks_slow_it_down_if_it_listens_to_them(self):
-        command = ("ib_write_bw", "-F", "-s", 4096, "-D", 1, "--report_gbits")
-
-        def marked_and_rate(*flags):
-            _, said, theirs = self.speak("srnic", "srnic", *command, flags=("--stats", *flags))
+    # What marks do to the window is the simulated world's to show, where time is exact (tests/srnic).
+    def test_marks_arrive_if_it_listens_to_them(self):
+        def marked(*flags):
+            _, _, theirs = self.speak("srnic", "srnic", "ib_write_bw", "-F", "-s", 4096, "-n", 2000,
+                                      flags=("--stats", *flags))
             found = re.search(r"ecn_marked_pkts +(\d+)", theirs)
-            return int(found.group(1)) if found else 0, rows(said)[4096][2]
+            return int(found.group(1)) if found else 0
 
-        free, quick = marked_and_rate("--cc", "dctcp")
-        marked, slow = marked_and_rate("--cc", "dctcp", "--ecn", "100%")
-        deaf, _ = marked_and_rate("--cc", "none", "--ecn", "100%")
-        self.assertEqual((free, deaf), (0, 0))
-        self.assertGreater(marked, 100)
-        self.assertLess(slow, quick / 2)
+        self.assertEqual(marked("--cc", "dctcp"), 0)
+        self.assertGreater(marked("--cc", "dctcp", "--ecn", "100%"), 1000)
+        self.assertEqual(marked("--cc", "none", "--ecn", "100%"), 0)
 
 
 @unittest.skipUnless(ROOT, "making network namespaces needs root")

@@ -66,6 +66,9 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
+// Send queues of the program's own size; receives are shared.
+constexpr double kRingBytes = Side::kDepth * 64.0;
+
 int report(const Options& o, const std::vector<std::vector<double>>& rates, double idle_bytes) {
   const auto base = std::find(o.qps.begin(), o.qps.end(), 128U);
   const double reference = base != o.qps.end() ? median(rates[static_cast<std::size_t>(base - o.qps.begin())]) : 0;
@@ -82,10 +85,11 @@ int report(const Options& o, const std::vector<std::vector<double>>& rates, doub
       reference > 0 ? std::printf("  %.2f of 128\n", rate / reference) : std::printf("\n");
     }
   }
-  std::printf(o.json ? "{\"name\": \"idle_connection\", \"value\": %.0f, \"unit\": \"bytes\", \"beside\": null, "
-                       "\"ratio\": null}]\n"
-                     : "memory of an idle connection: %.0f bytes (queue of 16 entries, one side)\n",
-              idle_bytes);
+  std::printf(o.json
+                  ? "{\"name\": \"idle_connection\", \"value\": %.0f, \"unit\": \"bytes\", \"beside\": \"its rings\", "
+                    "\"ratio\": %.2f}]\n"
+                  : "memory of an idle connection: %.0f bytes on one side, %.0f beyond the ring of 16 entries\n",
+              idle_bytes, o.json ? idle_bytes / kRingBytes : idle_bytes - kRingBytes);
   return 0;
 }
 

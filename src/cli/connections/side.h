@@ -14,6 +14,8 @@ inline constexpr std::uint32_t kMaxBytes = 4096;
 
 class Side {
  public:
+  static constexpr std::uint32_t kDepth = 16;  // entries of a send queue, 64 bytes each
+
   // Opens the device and connects `connections` queue pairs with the other side's, over the socket.
   Side(int socket, std::uint32_t connections, std::uint32_t bytes);
   ~Side();
@@ -30,7 +32,7 @@ class Side {
   struct Address {
     std::uint32_t qpn, psn;
   };
-  static constexpr std::uint32_t kDepth = 16, kShared = 8192, kUnderWay = 1024, kBatch = 32, kBurst = 4;
+  static constexpr std::uint32_t kShared = 8192, kUnderWay = 1024, kBatch = 32, kBurst = 4;
 
   void open();
   void make_connections(std::uint32_t count);

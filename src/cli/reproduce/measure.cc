@@ -4,7 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "cli/reproduce/srnic_headers.h"
 #include "nic/on_chip.h"
 #include "wire/frame.h"
 
@@ -38,23 +37,22 @@ Measured connections_ratio() { return (kQps / *total()) / (256 / 2.0); }
 
 constexpr std::size_t kPayload = 1024;
 
-Measured header_bytes(std::optional<wire::Opcode> opcode) {
-  if (!opcode) return std::nullopt;
+Measured header_bytes(wire::Opcode opcode) {
   const std::vector<std::byte> payload(kPayload);
   std::vector<std::byte> datagram(2 * kPayload), frame(2 * kPayload);
   wire::Flow flow;
   flow.source = wire::Address::v4(192, 0, 2, 1);
   flow.destination = wire::Address::v4(192, 0, 2, 2);
   wire::Headers headers;
-  headers.bth.opcode = *opcode;
+  headers.bth.opcode = opcode;
   const std::size_t bytes = wire::encode_datagram(headers, payload, flow, datagram);
   const std::size_t whole = wire::build_frame(flow, std::span(datagram).first(bytes), frame);
   if (bytes == 0 || whole == 0) return std::nullopt;
   return static_cast<double>(whole - kPayload);
 }
 Measured roce_header() { return header_bytes(wire::Opcode::rc_send_middle); }
-Measured send_header() { return header_bytes(srnic_send()); }
-Measured write_header() { return header_bytes(srnic_write()); }
+Measured send_header() { return header_bytes(wire::Opcode::srnic_send_middle); }
+Measured write_header() { return header_bytes(wire::Opcode::srnic_write_middle); }
 
 // How much less payload fits into the same bits, in per cent.
 Measured goodput_change(Measured header) {

@@ -28,7 +28,7 @@ struct Dctcp {
     if (marked == 0 && c.marked_share == 0 && c.window == most_units(most)) [[likely]]
       return;
     CongestionRound& round = c.srnic.round;
-    if (round.length == 0) round.length = clamp_length(under_way + acked);  // the first mark in a long time
+    if (round.length == 0) round.length = clamp_length(under_way + acked);        // the first mark in a long time
     if (marked > 0) c.marked_share = std::max<std::uint16_t>(c.marked_share, 1);  // so that its round is counted
     round.acked = add(round.acked, acked);
     round.marked = add(round.marked, marked);

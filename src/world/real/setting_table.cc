@@ -9,7 +9,7 @@
 namespace weft::real {
 namespace {
 
-constexpr std::uint32_t kMaxQps = 65536;  // a queue pair number has 17 bits for them, and some of these must be chance
+constexpr std::uint32_t kMaxQps = 131072;  // all the 17 bits of a queue pair number: none is left for chance then
 constexpr std::uint32_t kMaxWeight = 255, kMaxWorks = 32768, kMaxBurst = 1U << 30;
 
 std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }

@@ -195,8 +195,8 @@ TEST_F(SettingsTest, ErrorsNameTheVariableTheValueAndWhatIsAccepted) {
   says("WEFT_IMPAIR", "up", "'up' is none of out, in, both");
   says("WEFT_SEED", "-1", "'-1' is not a whole number below 2^64");
   says("WEFT_STATS", "maybe", "'maybe' is none of 1, 0");
-  says("WEFT_MAX_QPS", "0", "'0' is not a whole number from 1 to 65536");
-  says("WEFT_MAX_QPS", "65537", "from 1 to 65536");
+  says("WEFT_MAX_QPS", "0", "'0' is not a whole number from 1 to 131072");
+  says("WEFT_MAX_QPS", "131073", "from 1 to 131072");
   says("WEFT_POLICY", "fair", "'fair' is none of round-robin, weighted, strict");
   says("WEFT_WEIGHTS", "1,0", "'0' is not a whole number from 1 to 255");
   says("WEFT_WEIGHTS", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", "more than 16 weights");
