@@ -5,7 +5,6 @@ import struct
 import unittest
 
 from namespaces_test import ADDRESSES, HERE, THERE, IPV4_GID, lay_a_wire
-from perftest_test import rows
 from stage import ROOT, Stage, free_port, main
 
 SRNIC, ROCE = range(0xC0, 0xDF), range(0x20)
