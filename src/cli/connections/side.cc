@@ -1,5 +1,6 @@
 #include "cli/connections/side.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,8 @@ namespace weft::connections {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kExchanged = 4096;  // addresses that surely fit into a socket's buffer
 
 [[noreturn]] void give_up(const char* what, int code) {
   std::fprintf(stderr, "weft-connections: %s: %s\n", what, std::strerror(code));
@@ -85,8 +88,11 @@ void Side::make_connections(std::uint32_t count) {
   write_all(socket_, &gid_, sizeof gid_);
   read_all(socket_, &peer, sizeof peer);
   gid_ = peer;
-  write_all(socket_, mine.data(), mine.size() * sizeof(Address));
-  read_all(socket_, theirs.data(), theirs.size() * sizeof(Address));
+  for (std::uint32_t at = 0; at < count; at += kExchanged) {  // a little at a time: both sides write first
+    const std::uint32_t n = std::min(kExchanged, count - at);
+    write_all(socket_, &mine[at], n * sizeof(Address));
+    read_all(socket_, &theirs[at], n * sizeof(Address));
+  }
   for (std::uint32_t i = 0; i < count; ++i) connect(qps_[i], theirs[i]);
   bytes_per_connection_ = (resident_bytes() - before) / count;
   post_receives(kShared - 1);
