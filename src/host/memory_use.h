@@ -19,7 +19,7 @@ struct MemoryUse {
   // In host memory.
   std::uint64_t rings = 0;              // work, receives, completions, saved responses
   std::uint64_t translation_table = 0;  // entries for pages of regions
-  std::uint64_t recovery = 0;           // what software keeps to recover from loss
+  std::uint64_t recovery = 0;           // bitmaps, retry queues and notes of connections that recover from loss
   std::uint64_t registered = 0;         // bytes that programs have registered
 };
 

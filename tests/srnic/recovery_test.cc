@@ -1,4 +1,5 @@
 // Into recovery and out of it again.
+#include "host/memory_use.h"
 #include "srnic/scene.h"
 
 namespace weft::test {
@@ -79,6 +80,8 @@ TEST(Recovery, IsEnteredAndLeftByBothSidesOfARequest) {
   bed.world().run_until(bed.now() + microseconds(3));
   EXPECT_EQ(a.node().device().retransmission().records(), 1U) << "requests that go out";
   EXPECT_EQ(b.node().device().retransmission().records(), 1U) << "requests that come in";
+  EXPECT_GT(host::memory_use(a.node().device()).recovery, 0U);
+  EXPECT_GT(host::memory_use(b.node().device()).recovery, 0U);
   ASSERT_TRUE(bed.run());
   for (const Node& node : {std::cref(a.node()), std::cref(b.node())}) {
     EXPECT_EQ(node.counted(Counter::recoveries_entered), 1U);
@@ -134,6 +137,7 @@ TEST(Recovery, HoldsNothingForAQueuePairThatIsGone) {
   EXPECT_EQ(b.go_to(nic::QpState::error), host::Error::none);
   ASSERT_TRUE(bed.run());
   EXPECT_EQ(b.node().device().retransmission().bytes(), 0U);
+  EXPECT_EQ(host::memory_use(b.node().device()).recovery, 0U);
   EXPECT_EQ(b.node().device().card().early.used(), 0U);
   EXPECT_THAT(results(drain(b.node())), ElementsAre(IdAndStatus(1, Status::flushed), IdAndStatus(2, Status::flushed)));
 }
