@@ -46,8 +46,8 @@ void Retransmission::on_arrived(const LossEvent& e) {
 // ---- what goes out ---------------------------------------------------------------------------------------
 
 void Retransmission::on_outbound(const LossEvent& e) {
-  const auto [at, fresh] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base,
-                                                card_.config.window_packets);
+  const auto [at, _] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base,
+                                            card_.config.window_packets);
   auto& record = std::get<SenderRecord>(at->second);
   record.acked(e.base);
   switch (e.kind) {

@@ -54,6 +54,18 @@ class Endings {
     }
   }
 
+  // Entry sq_next cannot be sent. It breaks the queue pair once it is the oldest.
+  void stall(Context& c, Status status, Refusal reason) {
+    c.sq_stalled = true;
+    c.stall_status = status;
+    c.stall_reason = reason;
+  }
+  void fail_stalled(Context& c) {
+    if (!c.sq_stalled || c.sq_done != c.sq_next) return;
+    c.sq_stalled = false;
+    fail_work(c, c.stall_status, c.stall_reason);
+  }
+
   struct ReceiveEnd {
     Status status = Status::success;
     Refusal reason = Refusal::none;

@@ -16,8 +16,6 @@ namespace weft::nic {
 // bitmap (what has arrived over there), those that come in a receiver's (what has arrived here).
 enum class Stream : std::uint8_t { requests_out, requests_in, responses_out, responses_in };
 
-constexpr bool goes_out(Stream s) { return s == Stream::requests_out || s == Stream::responses_out; }
-
 // Longest distance between the oldest missing packet and the newest: the size of a bitmap, and the widest window.
 inline constexpr std::uint32_t kMaxWindow = 4096;
 
@@ -43,17 +41,6 @@ struct LossEvent {
   wire::Sequence anchor{};  // out: where `psn` stands in its message; of silence: where `base` does
 };
 
-// What an event costs on the bus: its queue pair and kind, and the numbers that it needs.
-constexpr std::size_t bus_bytes(LossEvent::Kind kind) {
-  constexpr std::size_t kHead = 4, kNumber = 3, kAnchor = 6;
-  switch (kind) {
-    case LossEvent::Kind::arrived: return kHead + 2 * kNumber;
-    case LossEvent::Kind::exited:
-    case LossEvent::Kind::acked: return kHead + kNumber;
-    default: return kHead + 3 * kNumber + 2 + kAnchor;
-  }
-}
-
 struct ControlMessage {
   enum class Kind : std::uint8_t {
     advance,  // in: everything before `psn` has arrived
@@ -67,10 +54,8 @@ struct ControlMessage {
   Kind kind{};
   std::uint16_t count = 0;  // leave: the last news of losses that the software has heard
   wire::Psn psn{};
-  std::uint16_t ring = 0;   // retry: which queue
-  wire::Sequence anchor{};  // missing: of the packet behind them
+  std::uint16_t ring = 0;  // retry: which queue
 };
-inline constexpr std::size_t kControlMessageBytes = 16;  // on the bus
 
 // What to send again: `count` packets from `psn` on, the first of which stands at `at` in its message.
 struct RetryEntry {

@@ -45,7 +45,6 @@ class EarlyNotes {
 
   [[nodiscard]] EarlyNote& operator[](std::uint16_t i) { return notes_[i]; }
   [[nodiscard]] std::uint32_t used() const { return used_; }
-  [[nodiscard]] std::size_t bytes() const { return notes_.size() * sizeof(EarlyNote); }
 
   // A note in its place of the list that begins at `head`; nullptr when all are in use. A packet that came twice gets
   // the note that it has, unless of another kind.

@@ -60,7 +60,7 @@ struct Receipt {
   // Beyond the syndromes of the specification (wire/syndrome.h), where "NAK, sequence error" means a selective
   // acknowledgement: `run` packets that end with this PSN have arrived, and `expected` has not.
   // Exactly the `run` packets that begin with this PSN are missing, and nothing but those; the Sequence is that of the
-  // packet behind them.
+  // newest packet.
   static constexpr std::uint8_t kMissing = 0x80;
 
   std::uint8_t syndrome = 0;

@@ -79,10 +79,7 @@ class RequestsOut {
       endings_.finish_work(c, Status::success);
       if (c.state == QpState::error) return;
     }
-    if (c.sq_stalled && c.sq_done == c.sq_next) {
-      c.sq_stalled = false;
-      endings_.fail_work(c, c.stall_status, c.stall_reason);
-    }
+    endings_.fail_stalled(c);
   }
 
   // All responses to this READ or atomic have arrived. That they were given says that the peer had everything up to it.
@@ -105,9 +102,7 @@ class RequestsOut {
 
  private:
   void stall(Context& c, Status status, Refusal reason) {
-    c.sq_stalled = true;
-    c.stall_status = status;
-    c.stall_reason = reason;
+    endings_.stall(c, status, reason);
     retire(c);
   }
 

@@ -60,10 +60,7 @@ class Sender {
     while (c.sq_done != c.sq_next && is_local(work_at(c, c.sq_done).kind)) {
       endings_.finish_work(c, Status::success);
     }
-    if (c.sq_stalled && c.sq_done == c.sq_next) {
-      c.sq_stalled = false;
-      endings_.fail_work(c, c.stall_status, c.stall_reason);
-    }
+    endings_.fail_stalled(c);
   }
 
   // In SQD: tells when everything that was begun has been acknowledged.
@@ -76,9 +73,7 @@ class Sender {
 
  private:
   void stall(Context& c, Status status, Refusal reason) {
-    c.sq_stalled = true;
-    c.stall_status = status;
-    c.stall_reason = reason;
+    endings_.stall(c, status, reason);
     retire(c);
   }
 
