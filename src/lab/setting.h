@@ -1,0 +1,44 @@
+// One run of an experiment: which cards, how they are connected, what their programs do, for how long, from which seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+#include "lab/profile.h"
+
+namespace weft::lab {
+
+enum class Operation : std::uint8_t { send, write, read };
+enum class Pattern : std::uint8_t {
+  stream,     // every queue pair keeps `depth` messages under way, as perftest's bandwidth tests do
+  ping_pong,  // one message at a time, answered by one of the same size: latency is half of that
+};
+
+struct Setting {
+  Profile profile;  // of every card
+
+  // The fabric: clients connected to one server, by a cable if there is one client and by a switch if there are more.
+  std::uint32_t clients = 1;
+  std::uint64_t link_bits_per_second = 0;  // 0: the profile's
+  Time link_delay = nanoseconds(100);      // of each link
+  double loss = 0;                         // of packets, at random, on the clients' way out
+
+  // The workload; clients ask, the server answers.
+  Operation operation = Operation::send;
+  Pattern pattern = Pattern::stream;
+  std::uint32_t bytes = 512;  // of a message
+  std::uint32_t mtu = 1024;
+  std::uint32_t qps = 128;     // in all
+  std::uint32_t threads = 16;  // of each host
+  std::uint32_t depth = 16;    // messages under way for each queue pair
+  std::uint32_t signal_every = 1;
+  std::uint32_t inline_bytes = 0;  // messages up to this size travel in their work entry
+  std::uint64_t region_bytes = 0;  // that messages come from and go to, spread evenly; 0: one page for each thread
+  std::uint64_t page_bytes = 4096;
+
+  Time warm_up = microseconds(50), duration = microseconds(200);
+  std::uint64_t seed = 1;
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,64 @@
+// What a card costs as hardware: the numbers that the timing shell charges by. Profiles (profiles/*.toml) set them, each
+// with its source; 0 is free or without limit unless it says otherwise.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace weft::sim {
+
+struct PcieSpec {
+  std::uint32_t generation = 0;  // 1 ... 5; 0: the bus costs nothing
+  std::uint32_t lanes = 16;
+  std::uint32_t max_payload = 256;       // bytes of a write or a completion (MPS)
+  std::uint32_t max_read_request = 512;  // MRRS
+  std::uint32_t tags = 0;                // read requests under way
+  Time read_latency = 0;                 // from asking to the first byte of the answer, on an idle bus
+  Time write_latency = 0;                // from the card to what the host sees
+  Time doorbell_latency = 0;             // from the store to the card
+};
+
+enum class Replacement : std::uint8_t { lru, random };
+
+struct CacheSpec {
+  std::uint32_t entries = 0;  // 0: no cache, all of it is on chip
+  std::uint32_t ways = 0;     // 0: any entry anywhere
+  Replacement replacement = Replacement::lru;
+  std::uint32_t entry_bytes = 0;  // what a miss reads, and a changed entry that makes room writes back
+};
+
+struct ChipSpec {
+  double clock_mhz = 0;              // 0: any number of cycles takes no time
+  std::uint32_t datapath_bytes = 0;  // that move in a cycle
+  // Cycles. Latencies first, then what keeps a stage busy.
+  std::uint32_t transmit_cycles = 0, receive_cycles = 0;
+  std::uint32_t turn_cycles = 0, work_cycles = 0, packet_cycles = 0;
+
+  PcieSpec pcie{};
+  bool doorbell_carries_work = false;  // the first entry of an idle queue comes with its doorbell (write-combining)
+  bool receive_prefetch = false;       // receive entries are there before messages are
+  std::uint32_t completion_bytes = 64;
+  std::uint32_t turns_under_way = 0;  // queue pairs whose work is being fetched
+
+  CacheSpec contexts{};
+  std::uint32_t misses_under_way = 0;  // reads of contexts, work entries and translations that were not on chip
+  std::uint64_t sram_bytes = 0;        // what the chip has; a profile that needs more is refused
+
+  std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
+  bool pause = false;  // PFC: a receive buffer that fills holds the peer; without it, what does not fit is dropped
+
+  std::uint32_t control_bytes = 32;  // a message of the control queue
+  Time control_time = 0;             // that the host's retransmission software takes for one
+  Time rewind_delay = 0;             // from hearing that packets are missing to going back (go-back-N)
+};
+
+// What the host's threads cost.
+struct ThreadSpec {
+  Time post = 0;        // a work request
+  Time doorbell = 0;    // the store that rings it
+  Time poll = 0;        // looking, and finding nothing
+  Time completion = 0;  // taking one
+};
+
+}  // namespace weft::sim
