@@ -77,6 +77,16 @@ class Card {
     srnic_.on_control(c, m);
   }
 
+  // The turn of this queue pair has ended, in a world where turns take time.
+  void on_dequeue(Time now, std::uint32_t slot) {
+    core_.now = now;
+    Context& c = core_.state.contexts[slot];
+    c.scheduled = false;
+    if (c.qpn.raw() == 0) return;  // destroyed meanwhile
+    if (c.state == QpState::error) return endings_.break_off(c);
+    push_back(c);
+  }
+
   // Sends what is owed, then gives up to `turns` queue pairs their turn.
   void transmit(Time now, std::uint32_t turns) {
     core_.now = now;
@@ -117,17 +127,30 @@ class Card {
 
   void turn(std::uint32_t slot) {
     Context& c = context(slot);
-    c.scheduled = false;
-    if (c.state == QpState::error) [[unlikely]]
+    c.scheduled = kTurnsTakeTime<W>;
+    if (c.state == QpState::error) [[unlikely]] {
+      c.scheduled = false;
       return endings_.break_off(c);
+    }
     TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes};
     if (c.service == wire::Service::ud) {
       datagrams_.turn(c, budget);
+    } else {
+      with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
+    }
+    if constexpr (kTurnsTakeTime<W>) {
+      core_.world.turn_given(slot);
+    } else {
+      push_back(c);
+    }
+  }
+  // After its turn, if it is still ready.
+  void push_back(Context& c) {
+    if (c.service == wire::Service::ud) {
       if (c.sq_next != c.sq_posted && c.state == QpState::rts) core_.schedule(c);
       return;
     }
     with_transport(c, [&](auto& transport) {
-      transport.turn(c, budget);
       if (c.state != QpState::error && transport.ready(c)) core_.schedule(c);
     });
   }

@@ -40,6 +40,11 @@ class WorkCache {
     join_youngest(line);
     return true;
   }
+  // Is it the one behind those that are here? Then a card has asked for it before it was needed.
+  [[nodiscard]] bool follows(std::uint32_t owner, std::uint32_t number) const {
+    const std::uint32_t line = line_of_[owner];
+    return line != kNone && number - lines_[line].first == lines_[line].count;
+  }
   // Entries first ... first + count - 1 have been fetched. They take the place of this queue's older ones, or else of
   // those of the queue that was not used for longest.
   void keep(std::uint32_t owner, std::uint32_t first, std::uint32_t count) {

@@ -46,16 +46,16 @@ class WorkFetch {
     if (cache.has(slot, first_)) return core_.count(Counter::wqe_cache_hits);
     core_.count(Counter::wqe_cache_misses);
     const std::uint32_t count = std::min(WorkCache::entries_of(c_.sq_stride), c_.sq_posted - first_);
-    read(count);
+    read(count, cache.follows(slot, first_) ? BusRead::ahead : BusRead::work);
     cache.keep(slot, first_, count);
   }
   // One read, or two where the ring begins again.
-  void read(std::uint32_t count) {
+  void read(std::uint32_t count, BusRead why = BusRead::work) {
     core_.count(Counter::wqes_fetched, count);
     const std::uint32_t to_the_end = (1U << c_.sq_shift) - (first_ & ((1U << c_.sq_shift) - 1));
     const std::uint32_t here = std::min(count, to_the_end);
-    core_.world.read(BusRead::work, &work_at(c_, first_), std::size_t{here} * c_.sq_stride);
-    if (count > here) core_.world.read(BusRead::work, c_.sq, std::size_t{count - here} * c_.sq_stride);
+    core_.world.read(why, &work_at(c_, first_), std::size_t{here} * c_.sq_stride);
+    if (count > here) core_.world.read(why, c_.sq, std::size_t{count - here} * c_.sq_stride);
   }
 
   Core<W>& core_;
@@ -92,11 +92,12 @@ class ReceiveFetch {
     const std::uint16_t stride = shared ? srq->stride : c.rq_stride;
     const std::uint32_t count = std::min(WorkCache::entries_of(stride), posted - number);
     core_.count(Counter::receive_wqes_fetched, count);
+    const BusRead why = cache.follows(owner, number) ? BusRead::ahead : BusRead::receive;
     // Those of a shared queue lie in any order. Those of another are read one by one as well: the ring may begin again.
     for (std::uint32_t i = number; i != number + count; ++i) {
       const std::byte* entry = shared ? srq->entries + std::size_t{srq->order[i & ((1U << srq->shift) - 1)]} * stride
                                       : ring_entry(c.rq, i, c.rq_shift, stride);
-      core_.world.read(BusRead::receive, entry, stride);
+      core_.world.read(why, entry, stride);
     }
     cache.keep(owner, number, count);
   }

@@ -31,8 +31,8 @@ struct OutPacket {
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
 enum class OnChip : std::uint8_t { context, region, completion_queue, shared_receive_queue, translation };
-// What a read over the bus is for.
-enum class BusRead : std::uint8_t { work, receive, saved_response, payload, translation };
+// What a read over the bus is for. What is read ahead is for a cache, and nothing waits for it.
+enum class BusRead : std::uint8_t { work, receive, saved_response, payload, translation, ahead };
 
 // clang-format off
 enum class EventKind : std::uint8_t {
@@ -62,5 +62,10 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
   // Is there memory behind these bytes of an on-demand region? Brings it in if it can.
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;
 };
+
+// In some worlds a queue pair's turn takes time. They are told that it has been given, and say when it has ended
+// (Card::on_dequeue); until then the queue pair does not stand in the schedule queue again.
+template <class W>
+inline constexpr bool kTurnsTakeTime = requires(W w, std::uint32_t slot) { w.turn_given(slot); };
 
 }  // namespace weft::nic

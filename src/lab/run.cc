@@ -1,0 +1,217 @@
+#include "lab/run.h"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "lab/workload.h"
+
+namespace weft::lab {
+namespace {
+
+// Everything that only grows, at one moment: a measurement is the difference of two.
+struct Totals {
+  Time when = 0;
+  std::uint64_t pcie = 0, pcie_payload = 0, pcie_control = 0;  // bytes, of the busier card
+  std::uint64_t context_misses = 0, work_misses = 0, translation_misses = 0;
+  Time down_busy = 0, up_busy = 0, pipeline_busy = 0;
+  std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
+  std::uint64_t sent = 0, again = 0;
+};
+
+class Measurement {
+ public:
+  explicit Measurement(const Setting& setting) : setting_(setting), bed_(setting), meter_(warm_up(), messages()) {
+    meter_.on_start = [this](Time now) { start_ = totals(now); };
+    meter_.on_end = [this](Time now) { end_ = totals(now); };
+  }
+
+  Outcome run() {
+    setting_.pattern == Pattern::ping_pong ? start_ping_pong() : start_stream();
+    constexpr std::uint64_t kEvents = 20'000;
+    while (!meter_.over()) {
+      const sim::Stop stop = bed_.fabric().run_until_idle(setting_.time_limit, kEvents);
+      if (stop != sim::Stop::event_limit && !meter_.over()) throw std::runtime_error(why_unfinished(stop));
+    }
+    return outcome();
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t messages() const {
+    if (setting_.messages != 0) return setting_.messages;
+    if (setting_.pattern == Pattern::ping_pong) return 200;
+    return std::max<std::uint64_t>(20'000, 2ULL * setting_.qps * std::min(setting_.depth, 8U));
+  }
+  [[nodiscard]] std::uint64_t warm_up() const {
+    if (setting_.warm_up_messages != 0) return setting_.warm_up_messages;
+    if (setting_.pattern == Pattern::ping_pong) return 20;
+    return std::max<std::uint64_t>(5'000, 1ULL * setting_.qps * setting_.depth);
+  }
+  static std::string why_unfinished(sim::Stop stop) {
+    return stop == sim::Stop::idle ? "nothing is under way any more, and too few messages have arrived"
+                                   : "it did not end within its time_limit";
+  }
+
+  void start_stream() {
+    std::vector<StreamClient*> clients;
+    auto server = std::make_unique<StreamServer>(setting_, bed_.server(), bed_.client(0), meter_, seed());
+    server->start(0);
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) {
+      watch(bed_.client(i));
+      auto client = std::make_unique<StreamClient>(setting_, bed_.client(i), bed_.server(), meter_, seed());
+      client->start(0);
+      sides_.push_back(std::move(client));
+    }
+    sides_.push_back(std::move(server));
+  }
+  void start_ping_pong() {
+    if (setting_.operation != Operation::send || bed_.clients() != 1) {
+      throw std::runtime_error("ping_pong is for SENDs between two hosts");
+    }
+    auto second = std::make_unique<PingPong>(setting_, bed_.server(), bed_.client(0), meter_, seed(), false);
+    auto first = std::make_unique<PingPong>(setting_, bed_.client(0), bed_.server(), meter_, seed(), true);
+    second->start(0);
+    first->start(0);
+    ping_ = first.get();
+    sides_.push_back(std::move(first));
+    sides_.push_back(std::move(second));
+  }
+  std::uint64_t seed() { return bed_.fabric().random().next(); }
+
+  void watch(Station& station) {
+    constexpr std::size_t kWatched = 32;
+    const std::size_t step = std::max<std::size_t>(station.ends.size() / kWatched, 1);
+    for (std::size_t i = 0; i < station.ends.size(); i += step) {
+      const nic::Context& c = station.ends[i].qp->context();
+      station.host.estats().watch(station.ends[i].qp->slot(), 1U << c.sq_shift);
+    }
+  }
+
+  // The station whose messages' payload leaves its host: the server, if clients read.
+  [[nodiscard]] bool server_sends() const { return setting_.operation == Operation::read; }
+
+  Totals totals(Time now) {
+    Totals t;
+    t.when = now;
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) add(t, bed_.client(i), !server_sends());
+    add(t, bed_.server(), server_sends());
+    return t;
+  }
+  void add(Totals& t, Station& s, bool sends) {
+    using nic::Counter;
+    using sim::BusUse;
+    const sim::Shell& shell = s.host.shell();
+    const nic::Counters& counters = s.host.counters();
+    if (const std::uint64_t bytes = shell.bus().bytes(); bytes > t.pcie) {
+      t.pcie = bytes;
+      t.pcie_payload = shell.bus().bytes(BusUse::payload);
+    }
+    t.pcie_control = std::max(t.pcie_control, shell.bus().bytes(BusUse::control));
+    t.context_misses += shell.contexts().misses;
+    t.translation_misses += counters.get(Counter::mtt_cache_misses);
+    t.down_busy = std::max(t.down_busy, shell.bus().down_busy());
+    t.up_busy = std::max(t.up_busy, shell.bus().up_busy());
+    if (s.host.device().card().works.enabled()) t.work_misses += shell.work_misses();
+    t.again += counters.get(Counter::retransmitted_pkts) + counters.get(Counter::read_responses_resent);
+    t.sent += counters.get(Counter::sent_pkts);
+    if (!sends) return;
+    t.pipeline_busy = std::max(t.pipeline_busy, shell.pipeline_busy());
+    const sim::LinkCounters& wire = bed_.fabric().link(bed_.fabric().uplink(s.host.index())).counters();
+    t.wire_packets += wire.packets;
+    t.wire_bytes += wire.bytes;
+  }
+
+  // Bytes of a message's frames, without preamble and gap.
+  [[nodiscard]] std::uint64_t frame_bytes() const {
+    constexpr std::uint32_t kGap = 20;
+    const bool srnic = setting_.profile.device.dialect == nic::Dialect::srnic;
+    const bool write = setting_.operation == Operation::write, read = setting_.operation == Operation::read;
+    std::uint64_t sum = 0;
+    for (std::uint32_t at = 0; at == 0 || at < setting_.bytes; at += setting_.mtu) {
+      const bool starts = at == 0, ends = at + setting_.mtu >= setting_.bytes;
+      const nic::MessageOpcodes opcodes =
+          read ? nic::MessageOpcodes{wire::Opcode::rc_read_response_first, wire::Opcode::rc_read_response_middle,
+                                     wire::Opcode::rc_read_response_last, wire::Opcode::rc_read_response_only}
+               : nic::rc_opcodes(write ? nic::WorkKind::write : nic::WorkKind::send);
+      const auto opcode = static_cast<std::uint8_t>(opcodes.at(starts, ends));
+      constexpr std::uint8_t kSrnicOpcodes = 0xC0;
+      sum += sim::wire_bytes(true, static_cast<wire::Opcode>(opcode | (srnic ? kSrnicOpcodes : 0)),
+                             std::min(setting_.mtu, setting_.bytes - at)) -
+             kGap;
+    }
+    return sum;
+  }
+
+  Outcome outcome() {
+    const auto messages = static_cast<double>(meter_.messages());
+    const auto ps = static_cast<double>(end_.when - start_.when);
+    const auto gbps = [&](double bytes) { return bytes * 8 / ps * 1e3; };
+    const auto change = [&](auto member) { return static_cast<double>(end_.*member - start_.*member); };
+    const auto percent = [&](double part, double whole) { return whole == 0 ? 0 : part / whole * 100; };
+    const double pcie = change(&Totals::pcie);
+    Outcome out{
+        {"goodput_gbps", gbps(messages * setting_.bytes)},
+        {"mac_gbps", gbps(messages * static_cast<double>(frame_bytes()))},
+        {"raw_gbps", gbps(change(&Totals::wire_bytes) - 20 * change(&Totals::wire_packets))},
+        {"message_rate", messages / ps * 1e6},
+        {"pcie_gbps", gbps(pcie)},
+        {"pcie_extra_gbps", gbps(pcie - change(&Totals::pcie_payload))},
+        {"pcie_control_percent", percent(change(&Totals::pcie_control), pcie)},
+        {"context_misses", change(&Totals::context_misses) / messages},
+        {"work_misses", change(&Totals::work_misses) / messages},
+        {"translation_misses", change(&Totals::translation_misses) / messages},
+        {"pcie_down_use", percent(change(&Totals::down_busy), ps)},
+        {"pcie_up_use", percent(change(&Totals::up_busy), ps)},
+        {"wire_use", percent(change(&Totals::wire_bytes) * wire_byte_ps(), ps)},
+        {"pipeline_use", percent(change(&Totals::pipeline_busy), ps)},
+        {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
+    };
+    add_latencies(out);
+    return out;
+  }
+  [[nodiscard]] double wire_byte_ps() const {
+    const std::uint64_t rate =
+        setting_.link_bits_per_second != 0 ? setting_.link_bits_per_second : setting_.profile.link_bits_per_second;
+    return rate == 0 ? 0 : 8e12 / static_cast<double>(rate) / bed_.clients();
+  }
+
+  void add_latencies(Outcome& out) {
+    std::array<double, sim::Estats::kPoints - 1> steps{};
+    std::vector<Time> whole;
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) {
+      for (const auto& s : bed_.client(i).host.estats().ended()) {
+        for (std::size_t k = 0; k < steps.size(); ++k) steps[k] += static_cast<double>(s[k + 1] - s[k]);
+        whole.push_back(s.back() - s.front());
+      }
+    }
+    const double n = std::max<double>(static_cast<double>(whole.size()), 1) * 1e6;
+    constexpr std::array kNames{"t12_us", "t23_us", "t34_us", "t45_us", "t56_us"};
+    double sum = 0;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      out.emplace_back(kNames[k], steps[k] / n);
+      sum += steps[k] / n;
+    }
+    out.emplace_back("t16_us", sum);
+    if (ping_ != nullptr) whole = ping_->half_round_trips();
+    std::sort(whole.begin(), whole.end());
+    const auto at = [&](double share) {
+      if (whole.empty()) return 0.0;
+      return static_cast<double>(whole[static_cast<std::size_t>(share * static_cast<double>(whole.size() - 1))]) / 1e6;
+    };
+    out.emplace_back("latency_us", at(0.5));
+    out.emplace_back("latency_p99_us", at(0.99));
+  }
+
+  const Setting& setting_;
+  Testbed bed_;
+  Meter meter_;
+  std::vector<std::unique_ptr<Side>> sides_;
+  PingPong* ping_ = nullptr;
+  Totals start_, end_;
+};
+
+}  // namespace
+
+Outcome run(const Setting& setting) { return Measurement(setting).run(); }
+
+}  // namespace weft::lab

@@ -1,0 +1,130 @@
+#include "lab/testbed.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+#include "world/sim/topology.h"
+
+namespace weft::lab {
+namespace {
+
+wire::Address address_of(std::uint32_t station) {
+  return wire::Address::v4(10, 0, static_cast<std::uint8_t>(station >> 8), static_cast<std::uint8_t>(station + 1));
+}
+
+void need(host::Error e, const char* what) {
+  if (e != host::Error::none) throw std::runtime_error(std::string("the card refuses ") + what);
+}
+template <class T>
+T need(host::Result<T> result, const char* what) {
+  if (!result) throw std::runtime_error(std::string("the card has no room for ") + what);
+  return *result;
+}
+
+std::uint32_t receive_entries(const Setting& setting) { return std::bit_ceil(2 * setting.depth); }
+
+host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
+  host::DeviceConfig config = setting.profile.device;
+  config.card.max_qps = std::max(qps, 2U);
+  config.card.max_cqs = setting.threads + 1;
+  config.mtu = 4096;
+  return config;
+}
+
+sim::LinkSpec link_for(const Setting& setting) {
+  const std::uint64_t rate =
+      setting.link_bits_per_second != 0 ? setting.link_bits_per_second : setting.profile.link_bits_per_second;
+  return {.bits_per_second = rate, .delay = setting.link_delay, .faults = {}};
+}
+
+constexpr std::uint64_t kSmallRegion = 4096;
+constexpr nic::Rights kRights = nic::Rights::local_write | nic::kRemoteRights;
+
+}  // namespace
+
+Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting& setting, std::uint32_t qps,
+                 std::uint64_t seed)
+    : host(fabric, a, device_for(setting, qps), setting.profile.chip, seed) {
+  host::Device& device = host.device();
+  domain = need(device.create_domain(), "a protection domain");
+  const std::uint64_t per_thread = (std::uint64_t{qps} / setting.threads + 1);
+  const std::uint64_t entries = per_thread * (setting.depth + receive_entries(setting)) + 16;
+  for (std::uint32_t i = 0; i < setting.threads; ++i) {
+    cqs.push_back(need(device.create_cq(static_cast<std::uint32_t>(entries)), "a completion queue"));
+  }
+  bytes = std::max<std::uint64_t>(setting.region_bytes, std::max<std::uint64_t>(setting.bytes, kSmallRegion));
+  memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  address = std::uint64_t{host.index() + 1} << 40;
+  key = need(device.register_region(domain, {memory.get(), bytes, address, kRights, setting.page_bytes}),
+             "a memory region");
+}
+
+Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
+  if (setting.clients == 0 || setting.threads == 0 || setting.depth == 0 || setting.qps < setting.clients) {
+    throw std::runtime_error("every client needs a thread, a queue pair and a message");
+  }
+  for (std::uint32_t i = 0; i <= setting.clients; ++i) {
+    const std::uint32_t qps = i == 0 ? setting.qps : (setting.qps + setting.clients - 1) / setting.clients;
+    stations_.push_back(
+        std::make_unique<Station>(fabric_, address_of(i), setting, qps, fabric_.random().next()));
+  }
+  const sim::LinkSpec link = link_for(setting);
+  if (setting.clients == 1) {
+    sim::connect_back_to_back(fabric_, 0, 1, link);
+    server().host.set_peer(&client(0).host, setting.link_delay);
+    client(0).host.set_peer(&server().host, setting.link_delay);
+  } else {
+    sim::connect_star(fabric_, link);
+  }
+  if (setting.loss > 0) {
+    world::FaultPlan faults;
+    faults.loss = setting.loss;
+    for (sim::HostIndex i = 0; i <= setting.clients; ++i) fabric_.set_faults(fabric_.uplink(i), faults);
+  }
+  connect_all(setting);
+}
+
+void Testbed::connect_all(const Setting& setting) {
+  for (std::uint32_t i = 0; i < setting.qps; ++i) {
+    const std::uint32_t which = i % setting.clients;
+    Station& there = client(which);
+    const End a = add_end(setting, server());
+    const End b = add_end(setting, there);
+    bring_up(setting, *a.qp, address_of(which + 1), b.qp->qpn());
+    bring_up(setting, *b.qp, address_of(0), a.qp->qpn());
+  }
+}
+
+End Testbed::add_end(const Setting& setting, Station& station) {
+  const auto thread = static_cast<std::uint32_t>(station.ends.size() % setting.threads);
+  host::QpOptions options;
+  options.limits = {.send_entries = std::bit_ceil(setting.depth),
+                    .receive_entries = receive_entries(setting),
+                    .inline_bytes = setting.inline_bytes};
+  options.send_cq = options.receive_cq = station.cqs[thread];
+  host::QueuePair* qp = need(station.host.device().create_qp(station.domain, options), "a queue pair");
+  station.ends.push_back({qp, qp->poster(), thread});
+  return station.ends.back();
+}
+
+void Testbed::bring_up(const Setting& setting, host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn) {
+  using M = host::QpMask;
+  host::QpAttributes a;
+  a.rights = kRights;
+  a.peer = peer;
+  a.peer_qpn = peer_qpn;
+  a.mtu = static_cast<std::uint16_t>(setting.mtu);
+  a.max_reads = a.max_peer_reads = static_cast<std::uint8_t>(std::min(setting.depth, 16U));
+  a.ack_timeout = 8;  // 1 ms
+  const auto go = [&](nic::QpState to, std::uint32_t mask) {
+    a.state = to;
+    need(qp.modify(a, M::state | mask), "to connect a queue pair");
+  };
+  go(nic::QpState::init, M::pkey_index | M::port | M::rights);
+  go(nic::QpState::rtr, M::path | M::mtu | M::peer_qpn | M::receive_psn | M::max_peer_reads | M::min_rnr_timer);
+  go(nic::QpState::rts, M::ack_timeout | M::retry_count | M::rnr_retry | M::max_reads | M::send_psn);
+}
+
+}  // namespace weft::lab

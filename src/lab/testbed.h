@@ -1,0 +1,53 @@
+// The hosts of a setting, connected: clients, a server, and queue pairs between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lab/setting.h"
+#include "world/sim/chip/chip_host.h"
+
+namespace weft::lab {
+
+// One end of a connection, as its thread holds it.
+struct End {
+  host::QueuePair* qp = nullptr;
+  host::Poster poster;
+  std::uint32_t thread = 0;
+};
+
+// A host, its threads' completion queues, and its ends of connections.
+struct Station {
+  Station(sim::ChipFabric& fabric, const wire::Address& address, const Setting& setting, std::uint32_t qps,
+          std::uint64_t seed);
+
+  sim::ChipHost host;
+  host::Domain domain = 0;
+  std::vector<host::CompletionQueue*> cqs;  // by thread
+  std::vector<End> ends;
+  std::unique_ptr<std::byte[]> memory;  // never written: payloads are lengths
+  std::uint64_t address = 0, bytes = 0;
+  wire::Key key{};
+};
+
+class Testbed {
+ public:
+  // Throws std::runtime_error if the cards cannot have what the setting wants.
+  explicit Testbed(const Setting& setting);
+
+  [[nodiscard]] sim::ChipFabric& fabric() { return fabric_; }
+  [[nodiscard]] Station& server() { return *stations_.front(); }
+  [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(stations_.size() - 1); }
+  [[nodiscard]] Station& client(std::uint32_t i) { return *stations_[i + 1]; }
+
+ private:
+  void connect_all(const Setting& setting);
+  End add_end(const Setting& setting, Station& station);
+  static void bring_up(const Setting& setting, host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn);
+
+  sim::ChipFabric fabric_;
+  std::vector<std::unique_ptr<Station>> stations_;
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,178 @@
+#include "lab/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace weft::lab {
+namespace {
+
+// A program polls more at once; but what it posts the card may see at once, although the thread's own time has not come
+// to it yet. Few keep that short.
+constexpr std::uint32_t kPollBatch = 4;
+
+nic::WorkKind kind_of(Operation operation) {
+  switch (operation) {
+    case Operation::send: return nic::WorkKind::send;
+    case Operation::write: return nic::WorkKind::write;
+    case Operation::read: return nic::WorkKind::read;
+  }
+  return nic::WorkKind::send;
+}
+
+}  // namespace
+
+Side::Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed)
+    : setting_(setting),
+      station_(station),
+      peer_(peer),
+      meter_(meter),
+      asleep_(setting.threads, true),
+      free_at_(setting.threads, 0),
+      random_(seed) {
+  station.host.set_program(this);
+  for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) {
+    const std::uint32_t cq = station.cqs[thread]->number();
+    thread_of_.resize(std::max<std::size_t>(thread_of_.size(), cq + 1));
+    thread_of_[cq] = thread;
+  }
+}
+
+void Side::on_completion(Time now, std::uint32_t cq) {
+  const std::uint32_t thread = thread_of_[cq];
+  if (!asleep_[thread]) return;
+  asleep_[thread] = false;
+  station_.host.wake_thread(std::max(now, free_at_[thread]), thread);
+}
+
+void Side::on_thread(Time now, std::uint32_t thread) {
+  const sim::ThreadSpec& cost = setting_.profile.thread;
+  std::array<nic::Completion, kPollBatch> done;
+  const std::uint32_t n = station_.cqs[thread]->poll(done);
+  Time at = now + (n == 0 ? cost.poll : 0);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    at += cost.completion;
+    if (done[i].status != nic::Status::success) throw std::runtime_error("a message failed");
+    take(at, thread, done[i]);
+  }
+  free_at_[thread] = at;
+  asleep_[thread] = station_.cqs[thread]->waiting() == 0;
+  if (!asleep_[thread]) station_.host.wake_thread(at, thread);
+}
+
+std::uint64_t Side::somewhere(const Station& s) {
+  const std::uint64_t places = s.bytes / std::max<std::uint64_t>(setting_.bytes, 1);
+  return s.address + (places > 1 && setting_.region_bytes != 0 ? random_.below(places) * setting_.bytes : 0);
+}
+
+void Side::send(Time& at, std::uint32_t end, bool signaled) {
+  const End& e = station_.ends[end];
+  const nic::Sge sge{somewhere(station_), setting_.bytes, station_.key};
+  const nic::Fragment data{station_.memory.get(), setting_.bytes};
+  host::WorkRequest request;
+  request.id = end;
+  request.kind = kind_of(setting_.operation);
+  request.signaled = signaled;
+  request.is_inline = setting_.bytes <= setting_.inline_bytes && request.kind != nic::WorkKind::read;
+  if (request.is_inline) {
+    request.inline_data = {&data, 1};
+  } else {
+    request.sges = {&sge, 1};
+  }
+  if (request.kind != nic::WorkKind::send) {
+    request.remote_address = somewhere(peer_);
+    request.remote_key = peer_.key;
+  }
+  at += setting_.profile.thread.post + setting_.profile.thread.doorbell;
+  if (station_.host.post(at, e.poster, request) != host::Error::none) throw std::runtime_error("a send queue is full");
+}
+
+void Side::post_receive(Time& at, std::uint32_t end) {
+  const nic::Sge sge{somewhere(station_), setting_.bytes, station_.key};
+  at += setting_.profile.thread.post;  // its doorbell is a word in the host's own memory
+  if (station_.ends[end].qp->post_receive({end, {&sge, 1}}) != host::Error::none) {
+    throw std::runtime_error("a receive queue is full");
+  }
+}
+
+// ---- streams --------------------------------------------------------------------------------------------
+
+void StreamClient::start(Time now) {
+  under_way_.assign(station_.ends.size(), 0);
+  unsignaled_.assign(station_.ends.size(), 0);
+  std::vector<Time> at(setting_.threads, now);
+  // One message to each, and then the next to each, as programs do.
+  for (std::uint32_t round = 0; round < setting_.depth; ++round) {
+    for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
+      if (under_way_[i] == round) fill(at[station_.ends[i].thread], i);
+    }
+  }
+}
+
+void StreamClient::fill(Time& at, std::uint32_t end) {
+  ++under_way_[end];
+  const std::uint32_t every = std::min(setting_.signal_every, setting_.depth);
+  const bool signaled = ++unsignaled_[end] >= every;
+  if (signaled) unsignaled_[end] = 0;
+  send(at, end, signaled);
+}
+
+void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
+  const auto end = static_cast<std::uint32_t>(done.id);
+  const std::uint32_t finished = std::min(setting_.signal_every, setting_.depth);
+  const std::uint32_t slot = station_.ends[end].qp->slot();
+  sim::Estats& estats = station_.host.estats();
+  if (estats.watches(slot)) {
+    estats.counting = meter_.counting();
+    // Completions come in the order of posting: the last finished one is this.
+    estats.end(slot, station_.ends[end].qp->context().sq_posted - under_way_[end] + finished - 1, at);
+  }
+  if (setting_.operation != Operation::send) {
+    for (std::uint32_t i = 0; i < finished; ++i) meter_.count(at);
+  }
+  under_way_[end] -= finished;
+  while (under_way_[end] < setting_.depth && !meter_.over()) fill(at, end);
+}
+
+void StreamServer::start(Time now) {
+  if (setting_.operation != Operation::send) return;
+  for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
+    for (std::uint32_t n = 0; n < 2 * setting_.depth; ++n) {
+      Time at = now;
+      post_receive(at, i);
+    }
+  }
+  station_.host.ring_doorbells(now);
+}
+
+void StreamServer::take(Time& at, std::uint32_t, const nic::Completion& done) {
+  meter_.count(at);
+  post_receive(at, static_cast<std::uint32_t>(done.id));
+}
+
+// ---- back and forth -------------------------------------------------------------------------------------
+
+void PingPong::start(Time now) {
+  for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
+    Time at = now;
+    for (std::uint32_t n = 0; n < 2 * setting_.depth; ++n) post_receive(at, i);
+    if (!first_) continue;
+    sent_[i] = at;
+    send(at, i, false);
+  }
+  station_.host.ring_doorbells(now);
+}
+
+void PingPong::take(Time& at, std::uint32_t, const nic::Completion& done) {
+  const auto end = static_cast<std::uint32_t>(done.id);
+  if (first_) {
+    meter_.count(at);
+    if (meter_.counting()) half_.push_back((at - sent_[end]) / 2);
+    if (meter_.over()) return;
+    sent_[end] = at;
+  }
+  send(at, end, false);
+  post_receive(at, end);
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,100 @@
+// What the programs of a setting do, in the manner of perftest: clients keep messages under way, the server takes them
+// and posts receives again; or one message goes back and forth.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "lab/testbed.h"
+#include "world/random.h"
+
+namespace weft::lab {
+
+// Counts messages of all stations; tells when enough have been seen.
+class Meter {
+ public:
+  Meter(std::uint64_t warm_up, std::uint64_t messages) : warm_up_(warm_up), end_(warm_up + messages) {}
+  std::function<void(Time)> on_start, on_end;
+
+  void count(Time now) {
+    ++seen_;
+    if (seen_ == warm_up_) on_start(now);
+    if (seen_ == end_) on_end(now);
+  }
+  [[nodiscard]] bool counting() const { return seen_ >= warm_up_ && seen_ < end_; }
+  [[nodiscard]] bool over() const { return seen_ >= end_; }
+  [[nodiscard]] std::uint64_t messages() const { return end_ - warm_up_; }
+
+ private:
+  std::uint64_t warm_up_, end_, seen_ = 0;
+};
+
+// The programs of one station: a thread sleeps until its completion queue has something, takes a few, does what they
+// call for, and looks again.
+class Side : public sim::Program {
+ public:
+  Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed);
+  Side(const Side&) = delete;
+
+  void on_thread(Time now, std::uint32_t thread) final;
+  void on_completion(Time now, std::uint32_t cq) final;
+
+ protected:
+  // One completion, at `at` of this thread's time, which it moves on by what it does.
+  virtual void take(Time& at, std::uint32_t thread, const nic::Completion& done) = 0;
+
+  void send(Time& at, std::uint32_t end, bool signaled);
+  void post_receive(Time& at, std::uint32_t end);
+  [[nodiscard]] std::uint64_t somewhere(const Station& s);
+
+  const Setting& setting_;
+  Station& station_;
+  const Station& peer_;
+  Meter& meter_;
+
+ private:
+  std::vector<std::uint32_t> thread_of_;  // by completion queue
+  std::vector<bool> asleep_;              // by thread
+  std::vector<Time> free_at_;
+  world::Random random_;
+};
+
+// Keeps `depth` messages under way on each queue pair.
+class StreamClient final : public Side {
+ public:
+  using Side::Side;
+  void start(Time now);
+
+ private:
+  void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
+  void fill(Time& at, std::uint32_t end);
+  std::vector<std::uint32_t> under_way_, unsignaled_;  // by queue pair
+};
+
+class StreamServer final : public Side {
+ public:
+  using Side::Side;
+  void start(Time now);
+
+ private:
+  void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
+};
+
+// A message is answered by one of the same size.
+class PingPong final : public Side {
+ public:
+  PingPong(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed,
+           bool first)
+      : Side(setting, station, peer, meter, seed), first_(first), sent_(station.ends.size()) {}
+  void start(Time now);
+  [[nodiscard]] const std::vector<Time>& half_round_trips() const { return half_; }
+
+ private:
+  void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
+  bool first_;
+  std::vector<Time> sent_;  // when, by queue pair
+  std::vector<Time> half_;
+};
+
+}  // namespace weft::lab

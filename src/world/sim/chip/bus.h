@@ -1,0 +1,81 @@
+// PCI Express between a card and its host's memory: two directions that are busy independently, transactions with their
+// overhead, and latency. Reads cost a request one way and completions the other; writes are posted.
+//
+// Overheads of a transaction (framing, sequence number, LCRC and header) and the share of the raw rate that
+// acknowledgements and credits leave are those of Neugebauer et al., "Understanding PCIe performance for end host
+// networking" (SIGCOMM 2018).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+#include "world/sim/chip/berths.h"
+#include "world/sim/chip/calendar.h"
+#include "world/sim/chip/spec.h"
+
+namespace weft::sim {
+
+// What bytes cross the bus for.
+enum class BusUse : std::uint8_t { payload, work, receive, completion, doorbell, context, translation, control, count_ };
+
+// What transactions can use of the raw rate, in bits a second.
+[[nodiscard]] double transaction_rate(const PcieSpec& spec);
+
+class Bus {
+ public:
+  explicit Bus(const PcieSpec& spec);
+
+  // Each is asked for at `from`, and answers when it has come to its end.
+  Time read(Time now, Time from, std::size_t bytes, BusUse use) {
+    if (free_) return from;
+    const std::size_t requests = pieces(bytes, spec_.max_read_request);
+    const std::size_t up = requests * kReadRequest, down = pieces(bytes, spec_.max_payload) * kCompletion + bytes;
+    count(use, up + down);
+    return tags_.enter(from, [&](Time start) {
+      const Time asked = up_.take(now, start, time_of(up));
+      return down_.take(now, asked + spec_.read_latency, time_of(down));
+    });
+  }
+  Time write(Time now, Time from, std::size_t bytes, BusUse use) {
+    if (free_) return from;
+    const std::size_t all = pieces(bytes, spec_.max_payload) * kWrite + bytes;
+    count(use, all);
+    return up_.take(now, from, time_of(all)) + spec_.write_latency;
+  }
+  // A store of the host to the card.
+  Time store(Time now, Time from, std::size_t bytes, BusUse use) {
+    if (free_) return from;
+    count(use, kWrite + bytes);
+    return down_.take(now, from, time_of(kWrite + bytes)) + spec_.doorbell_latency;
+  }
+
+  [[nodiscard]] std::uint64_t bytes(BusUse use) const { return bytes_[static_cast<std::size_t>(use)]; }
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t n : bytes_) sum += n;
+    return sum;
+  }
+  [[nodiscard]] Time up_busy() const { return up_.total(); }
+  [[nodiscard]] Time down_busy() const { return down_.total(); }
+
+ private:
+  static constexpr std::size_t kWrite = 24, kReadRequest = 24, kCompletion = 20;  // bytes around the data
+
+  static std::size_t pieces(std::size_t bytes, std::uint32_t largest) { return (bytes + largest - 1) / largest; }
+  [[nodiscard]] Time time_of(std::size_t bytes) const {
+    return static_cast<Time>((bytes * byte_time_ + (1U << kFraction) - 1) >> kFraction);
+  }
+  void count(BusUse use, std::size_t bytes) { bytes_[static_cast<std::size_t>(use)] += bytes; }
+
+  static constexpr int kFraction = 16;
+  PcieSpec spec_;
+  bool free_;
+  std::uint64_t byte_time_;  // ps, with kFraction bits behind the point
+  Berths tags_;
+  Calendar up_, down_;  // from the card, to the card
+  std::array<std::uint64_t, static_cast<std::size_t>(BusUse::count_)> bytes_{};
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,278 @@
+#include "world/sim/chip/chip_host.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "wire/syndrome.h"
+
+template class weft::nic::Card<weft::sim::ChipWorld>;
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uint32_t kDoorbellBytes = 8;
+// The scheduler may be asked this much ahead of time, so that not every turn needs an event of its own.
+constexpr Time kAhead = nanoseconds(50);
+constexpr std::uint32_t kUsualBuffer = 64 * 1024;
+
+// What receivers are shown as payload: parcels here have only its length.
+constexpr std::array<std::byte, 4096> kNoBytes{};
+
+bool asks_to_go_back(const wire::Headers& h) {
+  if (h.bth.opcode != wire::Opcode::rc_ack) return false;
+  return h.aeth.syndrome == wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
+}
+
+}  // namespace
+
+// ---- effects -------------------------------------------------------------------------------------------
+
+void ChipWorld::emit(const nic::OutPacket& packet) {
+  ParcelPool& parcels = host_.fabric_.parcels();
+  const ParcelId id = parcels.make_hollow(packet.payload_bytes);
+  Parcel& parcel = parcels[id];
+  parcel.flow = packet.flow;
+  parcel.headers = packet.headers;
+  const wire::OpcodeInfo& info = wire::info(packet.headers.bth.opcode);
+  const std::uint32_t bytes = packet.payload_bytes + info.header_bytes;
+  Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
+  last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
+  host_.buffered_ += bytes;
+  host_.event(last, ChipHost::What::depart, static_cast<std::uint32_t>(id));
+}
+
+void ChipWorld::complete(std::uint32_t cq, const nic::Completion&) {
+  Time& last = host_.revealed_[cq];
+  last = std::max(shell_.complete(), last + 1);
+  host_.event(last, ChipHost::What::reveal, cq);
+}
+
+void ChipWorld::notify(const nic::Event& event) { host_.device_.on_event(event); }
+
+void ChipWorld::tell(const nic::LossEvent& e) {
+  host_.losses_.push_back(e);
+  host_.software_free_ = std::max(shell_.tell(), host_.software_free_ + 1) + shell_.spec().control_time;
+  host_.event(host_.software_free_, ChipHost::What::loss, 0);
+}
+
+void ChipWorld::turn_given(std::uint32_t slot) {
+  ++host_.turns_;
+  host_.event(shell_.cursor() + shell_.cycles(shell_.spec().turn_cycles), ChipHost::What::dequeue, slot);
+}
+
+// ---- the host -------------------------------------------------------------------------------------------
+
+ChipHost::ChipHost(ChipFabric& fabric, const wire::Address& address, const host::DeviceConfig& config,
+                   const ChipSpec& chip, std::uint64_t seed)
+    : fabric_(fabric),
+      address_(address),
+      numbers_(seed),
+      device_(with_address(config, address), numbers_),
+      index_(fabric.attach(*this, address)),
+      shell_(chip, device_.card().contexts.size(), numbers_.next()),
+      effects_(*this, shell_),
+      card_(device_.card(), effects_),
+      orders_(device_.card().contexts.size()),
+      revealed_(device_.card().cqs.size()) {}
+
+host::DeviceConfig ChipHost::with_address(host::DeviceConfig config, const wire::Address& address) {
+  config.gids = {address};
+  return config;
+}
+
+host::Error ChipHost::post(Time at, const host::Poster& poster, const host::WorkRequest& request) {
+  const host::Error e = poster.post(request);
+  ring_doorbells(at);
+  return e;
+}
+
+void ChipHost::ring_doorbells(Time at) {
+  device_.take_doorbells([&](std::uint32_t slot) { ring(at, slot); });
+}
+
+void ChipHost::ring(Time at, std::uint32_t slot) {
+  const nic::Context& c = device_.card().contexts[slot];
+  const bool only_one = c.sq_posted - c.sq_next == 1;
+  const bool carries = shell_.spec().doorbell_carries_work && only_one;
+  if (carries) orders_[slot].carried = true;
+  if (estats_.watches(slot)) estats_.note(slot, c.sq_posted - 1, c.sq_posted, 0, at);
+  const std::uint32_t bytes = carries ? c.sq_stride : kDoorbellBytes;
+  event(shell_.bus().store(fabric_.now(), at, bytes, BusUse::doorbell), What::doorbell, slot);
+}
+
+void ChipHost::on_event(Time now, std::uint32_t argument) {
+  const std::uint32_t number = argument & ((1U << kWhatShift) - 1);
+  switch (static_cast<What>(argument >> kWhatShift)) {
+    case What::doorbell:
+      shell_.begin(now, now);
+      card_.on_doorbell(now, number);
+      break;
+    case What::dequeue:
+      --turns_;
+      shell_.begin(now, now);
+      card_.on_dequeue(now, number);
+      break;
+    case What::depart: depart(now, static_cast<ParcelId>(number)); break;
+    case What::reveal:
+      nic::reveal(device_.card(), effects_, now, number);
+      return program_->on_completion(now, number);
+    case What::loss: return hear_loss(now);
+    case What::control: hear_control(now); break;
+    case What::nak: {
+      const wire::Packet packet = naks_.front();
+      naks_.pop_front();
+      receive(now, packet, 0);
+      break;
+    }
+    case What::resume:
+      if (now < held_until_) return;  // paused again
+      for (const ParcelId id : held_) fabric_.send(index_, id);
+      held_.clear();
+      break;
+    case What::thread: return program_->on_thread(now, number);
+  }
+  drive(now);
+}
+
+// ---- transmitting ---------------------------------------------------------------------------------------
+
+void ChipHost::depart(Time now, ParcelId id) {
+  const Parcel& parcel = fabric_.parcels()[id];
+  buffered_ -= parcel.payload_bytes + wire::info(parcel.headers.bth.opcode).header_bytes;
+  if (now < held_until_ || !held_.empty()) {
+    held_.push_back(id);
+  } else {
+    fabric_.send(index_, id);
+  }
+}
+
+bool ChipHost::may_give_turn(Time now) {
+  const ChipSpec& spec = shell_.spec();
+  if (spec.turns_under_way != 0 && turns_ >= spec.turns_under_way) return false;  // the end of one comes
+  const std::uint32_t room = spec.transmit_buffer_bytes == 0 ? kUsualBuffer : spec.transmit_buffer_bytes;
+  if (buffered_ >= room || !held_.empty()) return false;  // departures come, or the end of the pause
+  const Link& link = fabric_.link(fabric_.uplink(index_));
+  const Time ready_at = std::max(turn_free_ - kAhead, link.free_at() - link.duration(room / 2));
+  if (ready_at <= now) return true;
+  fabric_.wake(index_, ready_at);
+  return false;
+}
+
+void ChipHost::give_turn(Time now) {
+  const std::uint32_t slot = device_.card().ready.peek(0);
+  const nic::Context& c = device_.card().contexts[slot];
+  const Time from = std::max(now, turn_free_);
+  const std::uint32_t first = c.sq_next;
+  shell_.begin(now, from);
+  shell_.carried(std::exchange(orders_[slot].carried, false) ? c.sq_stride : 0);
+  card_.transmit(now, 1);
+  const std::uint32_t works = c.sq_next - first;
+  turn_free_ = from + shell_.cycles(shell_.spec().turn_cycles + shell_.spec().work_cycles * works);
+  if (works == 0 || !estats_.watches(slot)) return;
+  estats_.note(slot, first, c.sq_next, 1, shell_.cursor());
+  estats_.note(slot, first, c.sq_next, 2, last_left_);
+}
+
+void ChipHost::drive(Time now) {
+  nic::CardState& card = device_.card();
+  if (!card.owing.empty()) card_.transmit(now, 0);  // from where the cursor is: behind the packet that is answered
+  while (!card.ready.empty() && may_give_turn(now)) give_turn(now);
+  if (const Time next = card_.next_deadline(); next != kNever) fabric_.wake(index_, std::max(next, now));
+}
+
+void ChipHost::on_wake(Time now) {
+  shell_.begin(now, now);
+  card_.on_time(now);
+  drive(now);
+}
+
+void ChipHost::hold(Time now, Time until) {
+  held_until_ = std::max(held_until_, until);
+  event(std::max(held_until_, now), What::resume, 0);
+}
+
+// ---- receiving ------------------------------------------------------------------------------------------
+
+void ChipHost::on_parcel(Time now, const Parcel& parcel) {
+  wire::Packet packet = parcel.packet();
+  packet.payload = std::span(kNoBytes).first(parcel.payload_bytes);
+  if (!store(now, parcel.wire_bytes)) return;
+  const Time delay = shell_.spec().rewind_delay;
+  if (delay > 0 && asks_to_go_back(packet.headers)) {
+    naks_.push_back(packet);
+    return event(now + delay, What::nak, 0);
+  }
+  receive(now, packet, parcel.wire_bytes);
+  drive(now);
+}
+
+void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes) {
+  const std::uint32_t slot = device_.card().contexts.slot_of(packet.headers.bth.destination);
+  const nic::Context& c = device_.card().contexts[slot];
+  const std::uint32_t done = c.sq_done;
+  shell_.begin_packet(now, bytes);
+  card_.on_packet(now, packet);
+  if (bytes > 0) {
+    stored_.push_back({shell_.finished(), bytes});
+    stored_bytes_ += bytes;
+    hold_peer(now);
+  }
+  if (c.sq_done == done || !estats_.watches(slot)) return;
+  estats_.note(slot, done, c.sq_done, 3, now);
+  estats_.note(slot, done, c.sq_done, 4, shell_.cursor());
+}
+
+// Is there room for a packet in the receive buffer?
+bool ChipHost::store(Time now, std::uint32_t bytes) {
+  while (!stored_.empty() && stored_.front().until <= now) {
+    stored_bytes_ -= stored_.front().bytes;
+    stored_.pop_front();
+  }
+  const ChipSpec& spec = shell_.spec();
+  if (spec.receive_buffer_bytes == 0 || spec.pause) return true;  // a peer that is paused in time needs no more room
+  if (stored_bytes_ + bytes <= spec.receive_buffer_bytes) return true;
+  ++dropped_;
+  return false;
+}
+
+// Half full: the peer waits until a quarter is left.
+void ChipHost::hold_peer(Time now) {
+  const ChipSpec& spec = shell_.spec();
+  if (!spec.pause || peer_ == nullptr || stored_bytes_ <= spec.receive_buffer_bytes / 2 || now < peer_held_until_) return;
+  std::uint64_t left = stored_bytes_;
+  Time until = now;
+  for (const Stored& s : stored_) {
+    if (left <= spec.receive_buffer_bytes / 4) break;
+    left -= s.bytes;
+    until = std::max(until, s.until);
+  }
+  ++pauses_;
+  peer_held_until_ = until;
+  peer_->hold(now, until + peer_delay_);
+}
+
+void ChipHost::on_refused(Time, Refusal why) { card_.on_refused(why); }
+
+// ---- the control queue ----------------------------------------------------------------------------------
+
+void ChipHost::hear_loss(Time now) {
+  device_.tell(losses_.front());
+  losses_.pop_front();
+  device_.take_losses([&](const nic::ControlMessage& m) {
+    answers_.push_back(m);
+    // A doorbell, and the card reads the message.
+    Bus& bus = shell_.bus();
+    const Time rung = bus.store(now, now, kDoorbellBytes, BusUse::control);
+    last_answer_ = std::max(bus.read(now, rung, shell_.spec().control_bytes, BusUse::control), last_answer_ + 1);
+    event(last_answer_, What::control, 0);
+  });
+}
+
+void ChipHost::hear_control(Time now) {
+  const nic::ControlMessage m = answers_.front();
+  answers_.pop_front();
+  shell_.begin(now, now);
+  card_.on_control(now, m);
+}
+
+}  // namespace weft::sim

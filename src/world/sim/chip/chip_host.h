@@ -1,0 +1,137 @@
+// A host of the simulated world whose card is a chip: the card of every other world, with a timing shell around it. Its
+// programs are not coroutines but threads that post and poll, and that take time for it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "host/device.h"
+#include "nic/card.h"
+#include "world/random.h"
+#include "world/sim/chip/chip_world.h"
+#include "world/sim/chip/estats.h"
+#include "world/sim/chip/shell.h"
+#include "world/sim/fabric.h"
+
+namespace weft::sim {
+
+class ChipHost;
+using ChipFabric = Fabric<ChipHost>;
+
+// What runs on a host.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual void on_thread(Time now, std::uint32_t thread) = 0;  // it asked to go on now
+  virtual void on_completion(Time now, std::uint32_t cq) = 0;  // the host can see one more
+};
+
+class ChipHost {
+ public:
+  ChipHost(ChipFabric& fabric, const wire::Address& address, const host::DeviceConfig& config, const ChipSpec& chip,
+           std::uint64_t seed);
+
+  [[nodiscard]] HostIndex index() const { return index_; }
+  [[nodiscard]] host::Device& device() { return device_; }
+  [[nodiscard]] const nic::Counters& counters() const { return device_.card().counters; }
+  [[nodiscard]] const Shell& shell() const { return shell_; }
+  [[nodiscard]] Estats& estats() { return estats_; }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  [[nodiscard]] std::uint64_t pauses() const { return pauses_; }
+
+  void set_program(Program* program) { program_ = program; }
+  // The host at the other end of its cable: the one to be paused when the receive buffer fills.
+  void set_peer(ChipHost* peer, Time delay) {
+    peer_ = peer;
+    peer_delay_ = delay;
+  }
+
+  // -- for its threads; `at` is the thread's own time, not before the world's --
+  [[nodiscard]] host::Error post(Time at, const host::Poster& poster, const host::WorkRequest& request);
+  void wake_thread(Time at, std::uint32_t thread) { event(at, What::thread, thread); }
+  void ring_doorbells(Time at);  // after calls to the device itself
+
+  // -- the fabric's part --
+  void on_parcel(Time now, const Parcel& parcel);
+  void on_refused(Time now, Refusal why);
+  void on_wake(Time now);
+  void on_event(Time now, std::uint32_t argument);
+
+ private:
+  friend class ChipWorld;
+  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, resume, thread };
+  static constexpr int kWhatShift = 28;
+
+  class SeededNumbers final : public host::RandomSource {
+   public:
+    explicit SeededNumbers(std::uint64_t seed) : random_(seed) {}
+    std::uint64_t next() override { return random_.next(); }
+
+   private:
+    world::Random random_;
+  };
+  // Packets of one queue pair leave in the order in which the card sent them: its requests, and its answers.
+  struct Order {
+    std::array<Time, 2> left{-1, -1};
+    bool carried = false;  // the doorbell brought the first entry
+  };
+  struct Stored {
+    Time until;
+    std::uint32_t bytes;
+  };
+
+  static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
+  void event(Time at, What what, std::uint32_t argument) {
+    fabric_.post(index_, at, static_cast<std::uint32_t>(what) << kWhatShift | argument);
+  }
+  void receive(Time now, const wire::Packet& packet, std::uint32_t bytes);
+  [[nodiscard]] bool store(Time now, std::uint32_t bytes);
+  void hold_peer(Time now);
+  void hold(Time now, Time until);
+  void depart(Time now, ParcelId id);
+  void ring(Time at, std::uint32_t slot);
+  void hear_loss(Time now);
+  void hear_control(Time now);
+  void drive(Time now);
+  [[nodiscard]] bool may_give_turn(Time now);
+  void give_turn(Time now);
+
+  ChipFabric& fabric_;
+  wire::Address address_;
+  SeededNumbers numbers_;
+  host::Device device_;
+  HostIndex index_;
+  Shell shell_;
+  ChipWorld effects_;
+  nic::Card<ChipWorld> card_;
+  Estats estats_;
+  Program* program_ = nullptr;
+
+  // -- transmitting --
+  std::vector<Order> orders_;  // by slot
+  Time turn_free_ = 0;         // when the scheduler can give the next turn
+  std::uint32_t turns_ = 0;    // under way
+  std::uint32_t buffered_ = 0; // bytes on their way to the wire
+  Time last_left_ = 0;         // of the turn that is being given
+  std::deque<ParcelId> held_;  // while the peer pauses us
+  Time held_until_ = 0;
+  std::uint32_t works_ = 0;  // of the turn that is being given
+
+  // -- receiving --
+  std::deque<Stored> stored_;  // packets in the receive buffer, and until when
+  std::uint64_t stored_bytes_ = 0, dropped_ = 0, pauses_ = 0;
+  ChipHost* peer_ = nullptr;
+  Time peer_delay_ = 0, peer_held_until_ = 0;
+  std::vector<Time> revealed_;      // by completion queue: when the last one became visible
+  std::deque<wire::Packet> naks_;  // that are being thought about
+
+  // -- the control queue --
+  std::deque<nic::LossEvent> losses_;
+  std::deque<nic::ControlMessage> answers_;
+  Time software_free_ = 0, last_answer_ = 0;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,44 @@
+// The simulated world as a card on a chip sees it: everything it asks for has its price (shell.h). Payloads are lengths:
+// that bytes arrive as they were sent is shown elsewhere, by the same card.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nic/card.h"
+#include "world/sim/chip/shell.h"
+
+namespace weft::sim {
+
+class ChipHost;
+
+class ChipWorld {
+ public:
+  ChipWorld(ChipHost& host, Shell& shell) : host_(host), shell_(shell) {}
+
+  void emit(const nic::OutPacket& packet);
+  void complete(std::uint32_t cq, const nic::Completion& done);
+  void notify(const nic::Event& event);
+  void tell(const nic::LossEvent& e);
+  void turn_given(std::uint32_t slot);
+  void read(nic::BusRead what, const void*, std::size_t bytes) { shell_.read(what, bytes); }
+  void place(std::byte*, std::span<const std::byte> data) { shell_.place(data.size()); }
+  void touch(nic::OnChip what, std::uint64_t key) {
+    if (what != nic::OnChip::context) return;
+    slot_ = static_cast<std::uint32_t>(key);
+    shell_.touch_context(slot_);
+  }
+  bool reach(std::byte*, std::size_t, bool) { return true; }
+
+ private:
+  ChipHost& host_;
+  Shell& shell_;
+  std::uint32_t slot_ = 0;  // of the context that was touched last
+};
+
+}  // namespace weft::sim
+
+namespace weft::nic {
+extern template class Card<sim::ChipWorld>;
+}

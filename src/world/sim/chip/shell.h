@@ -1,0 +1,122 @@
+// The timing shell: what being hardware costs. The card does everything at once and never waits; the shell keeps a
+// cursor that runs ahead of the world's time as far as a chip would have taken until then, and moves it by what the
+// card asks for. Whoever else sees something of it (a packet, a completion, a message to the host) sees it at the time
+// that is answered here.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "nic/world.h"
+#include "world/sim/chip/berths.h"
+#include "world/sim/chip/bus.h"
+#include "world/sim/chip/calendar.h"
+#include "world/sim/chip/on_chip_cache.h"
+#include "world/sim/chip/spec.h"
+
+namespace weft::sim {
+
+class Shell {
+ public:
+  Shell(const ChipSpec& spec, std::uint32_t contexts, std::uint64_t seed)
+      : spec_(spec),
+        cycle_(spec.clock_mhz == 0 ? 0 : static_cast<Time>(1e6 / spec.clock_mhz)),
+        bus_(spec.pcie),
+        contexts_(spec.contexts, contexts, seed),
+        misses_(spec.misses_under_way) {}
+
+  [[nodiscard]] const ChipSpec& spec() const { return spec_; }
+  [[nodiscard]] Time cycles(std::uint32_t n) const { return cycle_ * n; }
+  [[nodiscard]] Bus& bus() { return bus_; }
+  [[nodiscard]] const Bus& bus() const { return bus_; }
+  [[nodiscard]] const OnChipCache& contexts() const { return contexts_; }
+  [[nodiscard]] Time pipeline_busy() const { return transmit_.total(); }
+  [[nodiscard]] std::uint64_t work_misses() const { return work_misses_; }
+
+  // -- what the card is about to do, and from when on --
+  void begin(Time now, Time from) {
+    now_ = now;
+    cursor_ = payload_ = placed_ = from;
+  }
+  // A packet has come: it takes the receiving stage, whole, because its ICRC is at its end.
+  void begin_packet(Time now, std::uint32_t bytes) {
+    begin(now, receive_.take(now, now, stage_time(bytes)) + cycles(spec_.receive_cycles));
+  }
+  // The first entry of this turn's queue came with its doorbell: that many bytes need not be fetched.
+  void carried(std::size_t bytes) { carried_ = bytes; }
+
+  // -- what it asks for on the way --
+  void touch_context(std::uint32_t slot) {
+    if (!contexts_.enabled()) return;
+    const OnChipCache::Found found = contexts_.touch(slot);
+    if (found == OnChipCache::Found::hit) return;
+    fetch(spec_.contexts.entry_bytes, BusUse::context);
+    if (found == OnChipCache::Found::miss_and_eviction) {
+      bus_.write(now_, cursor_, spec_.contexts.entry_bytes, BusUse::context);
+    }
+  }
+  void read(nic::BusRead what, std::size_t bytes) {
+    switch (what) {
+      case nic::BusRead::payload:
+        payload_ = std::max(payload_, bus_.read(now_, cursor_, bytes, BusUse::payload));
+        return;
+      case nic::BusRead::work: return read_work(bytes);
+      case nic::BusRead::receive:
+      case nic::BusRead::saved_response: return fetch(bytes, BusUse::receive);
+      case nic::BusRead::translation: return fetch(bytes, BusUse::translation);
+      case nic::BusRead::ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;
+    }
+  }
+  // When a packet of this size is ready to leave.
+  Time send(std::uint32_t bytes) {
+    const Time from = std::max(cursor_, payload_);
+    payload_ = cursor_;
+    return transmit_.take(now_, from, stage_time(bytes)) + cycles(spec_.transmit_cycles);
+  }
+  void place(std::size_t bytes) {
+    placed_ = std::max(placed_, bus_.write(now_, cursor_, bytes, BusUse::payload));
+  }
+  // When the host sees it: not before what was placed.
+  Time complete() {
+    return std::max(placed_, bus_.write(now_, std::max(cursor_, placed_ - spec_.pcie.write_latency),
+                                        spec_.completion_bytes, BusUse::completion));
+  }
+  Time tell() { return bus_.write(now_, cursor_, spec_.control_bytes, BusUse::control); }
+
+  [[nodiscard]] Time cursor() const { return cursor_; }
+  [[nodiscard]] Time finished() const { return std::max(cursor_, placed_); }
+
+ private:
+  // A stage moves so many bytes in a cycle, and takes some cycles for the shortest packet.
+  [[nodiscard]] Time stage_time(std::uint32_t bytes) const {
+    const std::uint32_t beats =
+        spec_.datapath_bytes == 0 ? 0 : (bytes + spec_.datapath_bytes - 1) / spec_.datapath_bytes;
+    return cycles(std::max(beats, spec_.packet_cycles));
+  }
+  // What is not on chip, and must be before the card goes on.
+  void fetch(std::size_t bytes, BusUse use) {
+    cursor_ = misses_.enter(cursor_, [&](Time start) { return bus_.read(now_, start, bytes, use); });
+  }
+  void read_work(std::size_t bytes) {
+    const std::size_t here = std::min(bytes, carried_);
+    carried_ -= here;
+    if (bytes == here) return;
+    ++work_misses_;
+    fetch(bytes - here, BusUse::work);
+  }
+
+  ChipSpec spec_;
+  Time cycle_;
+  Bus bus_;
+  OnChipCache contexts_;
+  Berths misses_;
+  Calendar transmit_, receive_;
+  Time now_ = 0;
+  Time cursor_ = 0;                  // as far as the chip has come with what it does
+  Time payload_ = 0;                 // when the payload that was asked for is there
+  Time placed_ = 0;                  // when the host has what was written to it
+  std::size_t carried_ = 0;          // bytes of work that came with a doorbell
+  std::uint64_t work_misses_ = 0;
+};
+
+}  // namespace weft::sim
