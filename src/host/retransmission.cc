@@ -50,10 +50,11 @@ void Retransmission::on_outbound(const LossEvent& e) {
                                             card_.config.window_packets);
   auto& record = std::get<SenderRecord>(at->second);
   record.acked(e.base);
+  record.note_sent(e.retried, e.next);
   switch (e.kind) {
     case LossEvent::Kind::sacked: record.sacked(e.psn, e.run); break;
     case LossEvent::Kind::missing:
-      if (retry(e, e.psn, e.run)) record.note_resent(e.psn, e.run, e.next);
+      if (const auto entry = retry(e, e.psn, e.run)) record.note_asked(e.psn, e.run, *entry, e.next);
       break;
     case LossEvent::Kind::refused: record.assume_lost(e.next); break;
     case LossEvent::Kind::silence:
@@ -62,8 +63,8 @@ void Retransmission::on_outbound(const LossEvent& e) {
       record.forget_resending();
       if (!card_.config.requester_bitmaps) {
         record.assume_lost(e.next);
-      } else if (retry(e, e.base, 1)) {
-        record.note_resent(e.base, 1, e.next);
+      } else if (const auto entry = retry(e, e.base, 1)) {
+        record.note_asked(e.base, 1, *entry, e.next);
       }
       break;
     default: break;
@@ -83,18 +84,19 @@ void Retransmission::leave(const LossEvent& e) {
   answers_.push_back(m);
 }
 
-bool Retransmission::retry(const LossEvent& e, wire::Psn psn, std::uint16_t count) {
+std::optional<std::uint16_t> Retransmission::retry(const LossEvent& e, wire::Psn psn, std::uint16_t count) {
   const auto ring = ring_of(e);
-  if (!ring || card_.retries[*ring].full()) return false;
+  if (!ring || card_.retries[*ring].full()) return std::nullopt;
   nic::RetryEntry entry{.psn = psn, .count = count, .stream = e.stream};
   if (e.stream == Stream::requests_out) entry.at = locate(e, psn);
   const bool idle = card_.retries[*ring].empty();
+  const auto number = static_cast<std::uint16_t>(card_.retries[*ring].posted);
   card_.retries[*ring].post(entry);
-  if (!idle && !answers_.empty() && answers_.back().kind == ControlMessage::Kind::retry) return true;
+  if (!idle && !answers_.empty() && answers_.back().kind == ControlMessage::Kind::retry) return number;
   ControlMessage m = message(e, ControlMessage::Kind::retry);
   m.ring = *ring;
   answers_.push_back(m);
-  return true;
+  return number;
 }
 
 // From the place that the peer has echoed, back to the packet that is missing: message by message, as far as the work

@@ -46,7 +46,7 @@ class Retransmission {
   void on_arrived(const nic::LossEvent& e);
   void on_outbound(const nic::LossEvent& e);
   void retry_lost(const nic::LossEvent& e, SenderRecord& record);
-  bool retry(const nic::LossEvent& e, wire::Psn psn, std::uint16_t count);
+  std::optional<std::uint16_t> retry(const nic::LossEvent& e, wire::Psn psn, std::uint16_t count);  // its entry
   void leave(const nic::LossEvent& e);
   [[nodiscard]] nic::ControlMessage message(const nic::LossEvent& e, nic::ControlMessage::Kind kind) const;
   [[nodiscard]] wire::Sequence locate(const nic::LossEvent& e, wire::Psn psn) const;

@@ -93,13 +93,21 @@ class ReceiveFetch {
     const std::uint32_t count = std::min(WorkCache::entries_of(stride), posted - number);
     core_.count(Counter::receive_wqes_fetched, count);
     const BusRead why = cache.follows(owner, number) ? BusRead::ahead : BusRead::receive;
-    // Those of a shared queue lie in any order. Those of another are read one by one as well: the ring may begin again.
-    for (std::uint32_t i = number; i != number + count; ++i) {
-      const std::byte* entry = shared ? srq->entries + std::size_t{srq->order[i & ((1U << srq->shift) - 1)]} * stride
-                                      : ring_entry(c.rq, i, c.rq_shift, stride);
-      core_.world.read(why, entry, stride);
-    }
+    shared ? read_shared(*srq, number, count, why) : read_own(c, number, count, why);
     cache.keep(owner, number, count);
+  }
+  // One read, or two where the ring begins again.
+  void read_own(const Context& c, std::uint32_t first, std::uint32_t count, BusRead why) {
+    const std::uint32_t here = std::min(count, (1U << c.rq_shift) - (first & ((1U << c.rq_shift) - 1)));
+    core_.world.read(why, ring_entry(c.rq, first, c.rq_shift, c.rq_stride), std::size_t{here} * c.rq_stride);
+    if (count > here) core_.world.read(why, c.rq, std::size_t{count - here} * c.rq_stride);
+  }
+  // They lie in any order; the first is the one that is needed now.
+  void read_shared(const SharedReceiveRing& srq, std::uint32_t first, std::uint32_t count, BusRead why) {
+    for (std::uint32_t i = first; i != first + count; ++i) {
+      const std::uint32_t place = srq.order[i & ((1U << srq.shift) - 1)];
+      core_.world.read(i == first ? why : BusRead::ahead, srq.entries + std::size_t{place} * srq.stride, srq.stride);
+    }
   }
 
   Core<W>& core_;

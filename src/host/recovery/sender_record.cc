@@ -13,7 +13,8 @@ SenderRecord::SenderRecord(wire::Psn unacked, std::uint32_t window)
       resent_at_(std::bit_ceil(std::clamp(window, 1U, PacketBitmap::kBits))) {}
 
 void SenderRecord::note_arrived(wire::Psn psn) {
-  if (sent_at(psn).ahead_of(newest_) > 0) newest_ = sent_at(psn);
+  const wire::Psn when = sent_at(psn).earliest;
+  if (when.ahead_of(newest_) > 0) newest_ = when;
 }
 
 void SenderRecord::acked(wire::Psn unacked) {
@@ -29,6 +30,7 @@ void SenderRecord::acked(wire::Psn unacked) {
       rest_known = false;
     }
     there_.clear(psn);
+    asked_for_.clear(psn);
     resent_.clear(psn);
   }
   base_ = unacked;
@@ -48,13 +50,24 @@ void SenderRecord::sacked(wire::Psn psn, std::uint32_t run) {
   if (psn.plus(1).ahead_of(end_there_) > 0) end_there_ = psn.plus(1);
 }
 
-void SenderRecord::note_resent(wire::Psn from, std::uint32_t count, wire::Psn next) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const wire::Psn psn = from.plus(i);
-    resent_.set(psn);
-    resent_at_[place(psn)] = next;
-  }
+void SenderRecord::note_asked(wire::Psn from, std::uint32_t count, std::uint16_t entry, wire::Psn next) {
+  for (std::uint32_t i = 0; i < count; ++i) asked_for_.set(from.plus(i));
+  asked_.push_back({from, next, count, entry});
   if (from.plus(count).ahead_of(end_resent_) > 0) end_resent_ = from.plus(count);
+}
+
+void SenderRecord::note_sent(std::uint16_t end, wire::Psn next) {
+  while (!asked_.empty() && static_cast<std::int16_t>(end - asked_.front().entry) > 0) {
+    const Asked sent = asked_.front();
+    asked_.pop_front();
+    for (std::uint32_t i = 0; i < sent.count; ++i) {
+      const wire::Psn psn = sent.from.plus(i);
+      if (psn.ahead_of(base_) < 0 || !asked_for_.has(psn)) continue;
+      asked_for_.clear(psn);
+      resent_.set(psn);
+      resent_at_[place(psn)] = {sent.next, next};
+    }
+  }
 }
 
 }  // namespace weft::host

@@ -1,9 +1,12 @@
 // The requester's half of a stream in recovery: which packets have arrived over there, and which were sent again when.
 // A packet is lost when one that was sent after it has arrived, be it for the first time or again; so a packet that is
-// lost twice is found without waiting for a timeout, as long as others follow it.
+// lost twice is found without waiting for a timeout, as long as others follow it. Between asking the card to send a
+// packet again and hearing that it has, the card sends others: those say nothing about it.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <vector>
 
 #include "host/recovery/bitmap.h"
@@ -20,7 +23,11 @@ class SenderRecord {
   void acked(wire::Psn unacked);                  // everything before it has arrived
   void sacked(wire::Psn psn, std::uint32_t run);  // `run` packets that end with `psn` have
   void doubt_everything() { there_.clear(); }     // what was known may be wrong: the peer's words were lost
-  void forget_resending() { resent_.clear(); }    // long ago: none of it can still be under way
+  void forget_resending() {                       // long ago: none of it can still be under way
+    resent_.clear();
+    asked_for_.clear();
+    asked_.clear();
+  }
   // All that was sent before `next` and has not arrived never will.
   void assume_lost(wire::Psn next) {
     forget_resending();
@@ -28,7 +35,8 @@ class SenderRecord {
   }
 
   // Calls retry(psn, count) for ranges that were lost and have not been sent again since, oldest first; `next` is the
-  // PSN that new packets go on with. False from retry: no room, ask again later.
+  // PSN that new packets go on with. It answers with the number of the entry of the retry queue; none: no room, ask
+  // again later.
   template <class Retry>
   void each_lost(wire::Psn next, Retry&& retry) {
     wire::Psn from = base_;
@@ -40,23 +48,32 @@ class SenderRecord {
         from = from.plus(1);
         continue;
       }
-      if (!retry(from, static_cast<std::uint16_t>(count))) return;
-      note_resent(from, count, next);
+      const std::optional<std::uint16_t> entry = retry(from, static_cast<std::uint16_t>(count));
+      if (!entry) return;
+      note_asked(from, count, *entry, next);
       from = from.plus(count);
     }
   }
-  // This one, whatever is known of it.
-  void note_resent(wire::Psn from, std::uint32_t count, wire::Psn next);
+  // The card has been asked to send these again, by this entry of the retry queue.
+  void note_asked(wire::Psn from, std::uint32_t count, std::uint16_t entry, wire::Psn next);
+  // It has sent everything before entry `end`, at the latest when `next` was the PSN of new packets.
+  void note_sent(std::uint16_t end, wire::Psn next);
 
   // Everything that was sent again has arrived, and nothing is known to have overtaken anything.
   [[nodiscard]] bool over() const { return base_.ahead_of(end_there_) >= 0 && base_.ahead_of(end_resent_) >= 0; }
 
-  [[nodiscard]] std::size_t bytes() const { return sizeof *this + resent_at_.capacity() * sizeof(wire::Psn); }
+  [[nodiscard]] std::size_t bytes() const { return sizeof *this + resent_at_.capacity() * sizeof(Sent); }
 
  private:
-  // When a packet was sent last, as the PSN that was next then: for those sent once, their own.
-  [[nodiscard]] wire::Psn sent_at(wire::Psn psn) const { return resent_.has(psn) ? resent_at_[place(psn)] : psn; }
-  [[nodiscard]] bool is_lost(wire::Psn psn) const { return !there_.has(psn) && sent_at(psn).ahead_of(newest_) < 0; }
+  // When a packet was sent last, as the PSN that was next then: for those sent once, their own. For the others it lies
+  // between asking and hearing that it was done.
+  struct Sent {
+    wire::Psn earliest, latest;
+  };
+  [[nodiscard]] Sent sent_at(wire::Psn psn) const { return resent_.has(psn) ? resent_at_[place(psn)] : Sent{psn, psn}; }
+  [[nodiscard]] bool is_lost(wire::Psn psn) const {
+    return !there_.has(psn) && !asked_for_.has(psn) && sent_at(psn).latest.ahead_of(newest_) < 0;
+  }
   [[nodiscard]] std::size_t place(wire::Psn psn) const { return psn.raw() & (resent_at_.size() - 1); }
   void note_arrived(wire::Psn psn);
 
@@ -64,8 +81,14 @@ class SenderRecord {
   wire::Psn newest_;      // latest time of sending of a packet that has arrived
   wire::Psn end_there_;   // one past the newest packet that has arrived
   wire::Psn end_resent_;  // one past the newest packet that was sent again
-  PacketBitmap there_, resent_;
-  std::vector<wire::Psn> resent_at_;
+  struct Asked {
+    wire::Psn from, next;
+    std::uint32_t count;
+    std::uint16_t entry;
+  };
+  PacketBitmap there_, asked_for_, resent_;
+  std::deque<Asked> asked_;  // in the order of the retry queue
+  std::vector<Sent> resent_at_;
 };
 
 }  // namespace weft::host

@@ -14,12 +14,15 @@ constexpr Psn kBase{0xFF'FFF9};
 Psn at(std::uint32_t n) { return kBase.plus(n); }
 
 using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // first packet, how many
+// What is to be sent again, and has been, when `next` is next.
 Ranges lost(SenderRecord& record, std::uint32_t next) {
+  static std::uint16_t entries = 0xFFF0;
   Ranges all;
   record.each_lost(at(next), [&](Psn psn, std::uint16_t count) {
     all.emplace_back(psn.since(kBase), count);
-    return true;
+    return std::optional(entries++);
   });
+  record.note_sent(entries, at(next));
   return all;
 }
 
@@ -57,10 +60,27 @@ TEST(SenderRecord, ASecondTryThatArrivesTellsOfThoseBeforeIt) {
   EXPECT_EQ(lost(record, 10), (Ranges{{0, 3}, {5, 1}, {7, 2}}));
 }
 
+// The card goes on sending new packets while the retry waits for its turn. Those overtake the first try only.
+TEST(SenderRecord, WhatWaitsToBeSentAgainIsNotLostAgain) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(3), 3);
+  record.each_lost(at(5), [](Psn, std::uint16_t) { return std::optional<std::uint16_t>(7); });
+  record.sacked(at(9), 6);
+  EXPECT_EQ(lost(record, 10), Ranges{}) << "the entry has not been sent yet";
+  record.note_sent(7, at(10));
+  record.sacked(at(11), 2);
+  EXPECT_EQ(lost(record, 12), Ranges{}) << "those before it have";
+  record.note_sent(8, at(14));
+  record.sacked(at(14), 3);
+  EXPECT_EQ(lost(record, 16), Ranges{}) << "sent before it was";
+  record.sacked(at(15), 1);
+  EXPECT_EQ(lost(record, 16), (Ranges{{0, 1}}));
+}
+
 TEST(SenderRecord, WhatFindsNoRoomIsAskedForAgain) {
   SenderRecord record(at(0), 64);
   record.sacked(at(5), 1);
-  record.each_lost(at(8), [](Psn, std::uint16_t) { return false; });
+  record.each_lost(at(8), [](Psn, std::uint16_t) { return std::optional<std::uint16_t>(); });
   EXPECT_EQ(lost(record, 8), (Ranges{{0, 5}}));
 }
 

@@ -167,6 +167,10 @@ class SelectiveRepeat {
     e.stream = stream;
     if (e.kind != LossEvent::Kind::acked) ++c.losses_told;
     e.told = c.losses_told;
+    if (c.retry_ring != RetryRing::kNoRing) {
+      const RetryRing& ring = core_.state.retries[c.retry_ring];
+      if (ring.owner == c.qpn) e.retried = static_cast<std::uint16_t>(ring.done);
+    }
     e.base = flow.unacked;
     e.next = flow.next;
     if (stream == Stream::requests_out && e.kind != LossEvent::Kind::sacked) {

@@ -34,6 +34,11 @@ class Bus {
     const std::size_t up = requests * kReadRequest, down = pieces(bytes, spec_.max_payload) * kCompletion + bytes;
     count(use, up + down);
     return tags_.enter(from, [&](Time start) {
+      // Payload is asked for in long lists, and everything else by engines of their own, which take turns with it.
+      if (use != BusUse::payload) {
+        const Time asked = up_.take_first(now, start, time_of(up));
+        return down_.take_first(now, asked + spec_.read_latency, time_of(down));
+      }
       const Time asked = up_.take(now, start, time_of(up));
       return down_.take(now, asked + spec_.read_latency, time_of(down));
     });

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "nic/world.h"
 #include "world/sim/chip/berths.h"
@@ -36,7 +37,7 @@ class Shell {
   // -- what the card is about to do, and from when on --
   void begin(Time now, Time from) {
     now_ = now;
-    cursor_ = payload_ = placed_ = from;
+    known_ = cursor_ = payload_ = placed_ = from;
   }
   // A packet has come: it takes the receiving stage, whole, because its ICRC is at its end.
   void begin_packet(Time now, std::uint32_t bytes) {
@@ -51,6 +52,7 @@ class Shell {
     const OnChipCache::Found found = contexts_.touch(slot);
     if (found == OnChipCache::Found::hit) return;
     fetch(spec_.contexts.entry_bytes, BusUse::context);
+    known_ = cursor_;
     if (found == OnChipCache::Found::miss_and_eviction) {
       bus_.write(now_, cursor_, spec_.contexts.entry_bytes, BusUse::context);
     }
@@ -62,7 +64,7 @@ class Shell {
         return;
       case nic::BusRead::work: return read_work(bytes);
       case nic::BusRead::receive:
-      case nic::BusRead::saved_response: return fetch(bytes, BusUse::receive);
+      case nic::BusRead::saved_response: return fetch_entry(bytes, BusUse::receive);
       case nic::BusRead::translation: return fetch(bytes, BusUse::translation);
       case nic::BusRead::ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;
     }
@@ -102,7 +104,13 @@ class Shell {
     carried_ -= here;
     if (bytes == here) return;
     ++work_misses_;
-    fetch(bytes - here, BusUse::work);
+    fetch_entry(bytes - here, BusUse::work);
+  }
+  // Where entries lie follows from the context: several are asked for at once.
+  void fetch_entry(std::size_t bytes, BusUse use) {
+    const Time behind = std::exchange(cursor_, known_);
+    fetch(bytes, use);
+    cursor_ = std::max(cursor_, behind);
   }
 
   ChipSpec spec_;
@@ -112,6 +120,7 @@ class Shell {
   Berths misses_;
   Calendar transmit_, receive_;
   Time now_ = 0;
+  Time known_ = 0;                   // when the context is there
   Time cursor_ = 0;                  // as far as the chip has come with what it does
   Time payload_ = 0;                 // when the payload that was asked for is there
   Time placed_ = 0;                  // when the host has what was written to it
