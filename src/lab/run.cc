@@ -167,13 +167,6 @@ class Measurement {
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
     };
     add_latencies(out);
-    if (getenv("DBG")) for (int k = 0; k < 2; ++k) {
-      auto& h = k ? bed_.server().host : bed_.client(0).host;
-      for (int i = 0; i < (int)nic::Counter::count_; ++i) if (auto v = h.counters().get((nic::Counter)i)) printf("%s=%lu ", nic::kCounterNames[i].data(), v);
-      printf("\n pauses=%lu dropped=%lu ctxmiss %lu hits %lu work %lu\n", h.pauses(), h.dropped(), h.shell().contexts().misses, h.shell().contexts().hits, h.shell().work_misses());
-      for (int u = 0; u < (int)sim::BusUse::count_; ++u) printf("use%d=%lu ", u, h.shell().bus().bytes((sim::BusUse)u));
-      printf("end %ld\n", bed_.fabric().now());
-    }
     return out;
   }
   [[nodiscard]] double wire_byte_ps() const {

@@ -22,7 +22,7 @@ struct Setting {
   std::uint32_t clients = 1;
   std::uint64_t link_bits_per_second = 0;  // 0: the profile's
   Time link_delay = nanoseconds(100);      // of each link
-  double loss = 0;                         // of packets, at random, on every host's way out
+  double loss = 0;                         // of packets, at random, on the clients' way out
 
   // The workload; clients ask, the server answers.
   Operation operation = Operation::send;

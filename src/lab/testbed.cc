@@ -81,7 +81,9 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
   if (setting.loss > 0) {
     world::FaultPlan faults;
     faults.loss = setting.loss;
-    for (sim::HostIndex i = 0; i <= setting.clients; ++i) fabric_.set_faults(fabric_.uplink(i), faults);
+    for (std::uint32_t i = 0; i < setting.clients; ++i) {
+      fabric_.set_faults(fabric_.uplink(client(i).host.index()), faults);
+    }
   }
   connect_all(setting);
 }

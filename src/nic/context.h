@@ -29,7 +29,8 @@ struct RoceInbound {
   std::uint32_t write_left = 0;
   std::uint32_t received_bytes = 0;
   wire::Msn msn{};
-  wire::Psn owed_psn{};  // acknowledgement owed to the peer
+  wire::Psn owed_psn{};    // acknowledgement owed to the peer
+  wire::Psn last_ahead{};  // the last packet that came ahead of its turn
 };
 
 // What selective repeat keeps of a stream that comes in: the most advanced packets without a gap between them, which

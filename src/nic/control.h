@@ -23,7 +23,7 @@ struct LossEvent {
   enum class Kind : std::uint8_t {
     arrived,  // in: the packet `psn` is here, ahead of its turn or during recovery; `base` is expected
     exited,   // in: the card has left recovery; `base` is expected now
-    sacked,   // out: `run` packets that end with `psn` have arrived over there, `base` has not
+    sacked,   // out: `run` packets that end with `psn` have arrived over there, others from `base` on have not
     acked,    // out: everything before `base` has arrived, and that is all that is known
     missing,  // out: exactly the `run` packets that begin with `psn` have not arrived (stateless requester)
     silence,  // out: nothing has been heard for too long

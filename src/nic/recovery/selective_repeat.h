@@ -203,7 +203,7 @@ class SelectiveRepeat {
     const Outflow flow = outflow(c, stream);
     const wire::Psn psn = p.headers.bth.psn;
     if (psn.ahead_of(flow.next) >= 0 || r.run > kMaxWindow || r.run == 0) return core_.refuse(Refusal::ack_ghost);
-    if (psn.ahead_of(flow.unacked) <= 0) return;  // of packets acknowledged since
+    if (psn.ahead_of(flow.unacked) < 0) return;  // of packets acknowledged since
     if (psn.minus(r.run - 1U).ahead_of(r.expected) < 0) return core_.refuse(Refusal::ack_ghost);
     core_.count(Counter::rcvd_seq_err);
     core_.count(Counter::packet_seq_err);

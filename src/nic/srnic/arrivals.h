@@ -90,7 +90,9 @@ class Arrivals {
     if (growth == Growth::begins || growth == Growth::extends) {
       f.in.newest = p.headers.sequence;
       if (!owes_bad_news(c, f)) receipts_.owe(c, f.stream);
-    } else if (psn != f.expected) {  // the newest packet's receipt would not speak of this one
+    } else {
+      // The newest packet's receipt would not speak of this one. Not even of the expected one, before the software has
+      // answered; and by then the peer has heard of packets that it sent later, and thinks that this one is lost again.
       receipts_.tell_arrived(c, f, psn, 1, p.headers.sequence);
     }
     core_.tell({.stream = f.stream, .kind = LossEvent::Kind::arrived, .psn = psn, .base = f.expected}, c);

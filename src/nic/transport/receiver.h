@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "base/canary.h"
 #include "nic/breaking.h"
@@ -21,7 +22,7 @@ class Receiver {
     if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
     const std::int32_t ahead = p.headers.bth.psn.ahead_of(c.expected_psn);
     if (ahead < 0 && !canary(Canary::duplicate_carried_out)) return on_duplicate(c, p, info);
-    if (ahead > 0) return on_gap(c);
+    if (ahead > 0) return on_gap(c, p.headers.bth.psn);
     const Verdict v = execute(c, p, info);
     if (v.refusal() == Refusal::none) {
       accepted(c, p);
@@ -87,10 +88,11 @@ class Receiver {
     return verb != wire::Verb::send && verb != wire::Verb::write;
   }
 
-  void on_gap(Context& c) {
+  void on_gap(Context& c, wire::Psn psn) {
     core_.refuse(Refusal::psn_ahead);
     core_.count(Counter::out_of_sequence);
-    if (c.nak_sent) return;  // one NAK per gap
+    const bool went_back = psn.ahead_of(std::exchange(c.roce.last_ahead, psn)) <= 0;
+    if (c.nak_sent && !(went_back && core_.state.config.naks_again)) return;  // one NAK per gap
     c.nak_sent = true;
     replies_.owe(c, wire::Syndrome::nak(wire::NakCode::psn_sequence), c.expected_psn);
   }

@@ -106,6 +106,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
     case What::doorbell:
       shell_.begin(now, now);
       card_.on_doorbell(now, number);
+      orders_[number].heard = std::max(orders_[number].heard, shell_.cursor());
       break;
     case What::dequeue:
       --turns_;
@@ -163,7 +164,7 @@ void ChipHost::give_turn(Time now) {
   const nic::Context& c = device_.card().contexts[slot];
   const Time from = std::max(now, turn_free_);
   const std::uint32_t first = c.sq_next;
-  shell_.begin(now, from);
+  shell_.begin(now, std::max(from, orders_[slot].heard));
   shell_.carried(std::exchange(orders_[slot].carried, false) ? c.sq_stride : 0);
   card_.transmit(now, 1);
   const std::uint32_t works = c.sq_next - first;
@@ -212,6 +213,7 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   const std::uint32_t done = c.sq_done;
   shell_.begin_packet(now, bytes);
   card_.on_packet(now, packet);
+  orders_[slot].heard = std::max(orders_[slot].heard, shell_.cursor());
   if (bytes > 0) {
     stored_.push_back({shell_.finished(), bytes});
     stored_bytes_ += bytes;

@@ -73,10 +73,11 @@ class ChipHost {
    private:
     world::Random random_;
   };
-  // Packets of one queue pair leave in the order in which the card sent them: its requests, and its answers.
+  // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
-    std::array<Time, 2> left{-1, -1};
-    bool carried = false;  // the doorbell brought the first entry
+    std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
+    Time heard = 0;                    // when the last packet has been dealt with: what it calls for comes after
+    bool carried = false;              // the doorbell brought the first entry
   };
   struct Stored {
     Time until;
