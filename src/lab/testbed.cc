@@ -62,6 +62,7 @@ Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting&
 }
 
 Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
+  fabric_.trace().skip_deliveries();
   if (setting.clients == 0 || setting.threads == 0 || setting.depth == 0 || setting.qps < setting.clients) {
     throw std::runtime_error("every client needs a thread, a queue pair and a message");
   }

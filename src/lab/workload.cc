@@ -42,7 +42,8 @@ void Side::on_completion(Time now, std::uint32_t cq) {
   const std::uint32_t thread = thread_of_[cq];
   if (!asleep_[thread]) return;
   asleep_[thread] = false;
-  station_.host.wake_thread(std::max(now, free_at_[thread]), thread);
+  if (free_at_[thread] <= now) return on_thread(now, thread);
+  station_.host.wake_thread(free_at_[thread], thread);
 }
 
 void Side::on_thread(Time now, std::uint32_t thread) {

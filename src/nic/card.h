@@ -84,7 +84,7 @@ class Card {
     c.scheduled = false;
     if (c.qpn.raw() == 0) return;  // destroyed meanwhile
     if (c.state == QpState::error) return endings_.break_off(c);
-    push_back(c);
+    if (is_ready(c)) core_.schedule(c);
   }
 
   // Sends what is owed, then gives up to `turns` queue pairs their turn.
@@ -127,32 +127,29 @@ class Card {
 
   void turn(std::uint32_t slot) {
     Context& c = context(slot);
-    c.scheduled = kTurnsTakeTime<W>;
-    if (c.state == QpState::error) [[unlikely]] {
-      c.scheduled = false;
+    c.scheduled = false;
+    if (c.state == QpState::error) [[unlikely]]
       return endings_.break_off(c);
-    }
     TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes};
     if (c.service == wire::Service::ud) {
       datagrams_.turn(c, budget);
     } else {
       with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
     }
+    const bool ready = is_ready(c);
     if constexpr (kTurnsTakeTime<W>) {
-      core_.world.turn_given(slot);
+      c.scheduled = ready;
+      core_.world.turn_given(slot, ready);
     } else {
-      push_back(c);
+      if (ready) core_.schedule(c);
     }
   }
-  // After its turn, if it is still ready.
-  void push_back(Context& c) {
-    if (c.service == wire::Service::ud) {
-      if (c.sq_next != c.sq_posted && c.state == QpState::rts) core_.schedule(c);
-      return;
-    }
-    with_transport(c, [&](auto& transport) {
-      if (c.state != QpState::error && transport.ready(c)) core_.schedule(c);
-    });
+  [[nodiscard]] bool is_ready(Context& c) {
+    if (c.service == wire::Service::ud) return c.sq_next != c.sq_posted && c.state == QpState::rts;
+    if (c.state == QpState::error) return false;
+    bool ready = false;
+    with_transport(c, [&](auto& transport) { ready = transport.ready(c); });
+    return ready;
   }
 
   // Calls `use` with the transport that the connection speaks. An undecided one has nothing to say to anybody yet.

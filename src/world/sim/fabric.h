@@ -102,7 +102,7 @@ class Fabric : public Network {
     Host& host = *hosts_[to.index].host;
     if (parcel.refusal == Refusal::none) [[likely]] {
       ++counters_.delivered;
-      trace_.delivered(now(), parcel);
+      if (!trace_.skips_deliveries()) trace_.delivered(now(), parcel);
       host.on_parcel(now(), parcel);
     } else {
       ++counters_.refused;

@@ -26,6 +26,10 @@ class TraceDigest {
   [[nodiscard]] std::uint64_t value() const { return state_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
+  // From now on packets that are delivered no longer count. For runs that only measure: it costs.
+  void skip_deliveries() { skips_deliveries_ = true; }
+  [[nodiscard]] bool skips_deliveries() const { return skips_deliveries_; }
+
   // Lines go to `sink` from now on; nullptr ends that. The digest is the same with and without.
   void write_to(std::ostream* sink) { sink_ = sink; }
 
@@ -37,6 +41,7 @@ class TraceDigest {
   std::uint64_t state_ = 0;
   std::uint64_t events_ = 0;
   std::ostream* sink_ = nullptr;
+  bool skips_deliveries_ = false;
 };
 
 }  // namespace weft::sim

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
@@ -13,29 +15,30 @@ namespace weft::sim {
 
 class Calendar {
  public:
-  Calendar() { left_.fill(kSlice); }
+  Calendar() {
+    left_.fill(kSlice);
+    open_.fill(~std::uint64_t{0});
+  }
 
   // Takes `busy` from `from` on, which is not before `now`, in one piece or several; when it ends.
   Time take(Time now, Time from, Time busy) {
     total_ += busy;
     if (busy == 0) return from;
     begin_at(now >> kShift);
-    std::int64_t slice = std::max(from >> kShift, std::max(full_until_, first_));
     const std::int64_t last = first_ + static_cast<std::int64_t>(kSlices);
-    for (; slice < last; ++slice) {
+    for (std::int64_t slice = next_open(std::max(from >> kShift, first_)); slice < last; slice = next_open(slice + 1)) {
       const Time begins = std::max(from, slice << kShift);
-      std::int32_t& left = left_[static_cast<std::size_t>(slice) % kSlices];
+      std::int32_t& left = left_[place(slice)];
       const Time here = std::min({static_cast<Time>(left), ((slice + 1) << kShift) - begins, busy});
       left -= static_cast<std::int32_t>(here);
+      if (left == 0) open_[place(slice) / kWord] &= ~(std::uint64_t{1} << place(slice) % kWord);
       busy -= here;
-      if (left == 0 && slice == full_until_) ++full_until_;
       if (busy == 0) return std::max(begins + here, (slice << kShift) + kSlice - left);
     }
     // Further ahead than anybody plans: one after the other.
     beyond_ = std::max({beyond_, from, last << kShift}) + busy;
     return beyond_;
   }
-
   // The same for something small that goes ahead of what is already planned, unless that is very much: who comes later
   // finds less time left.
   Time take_first(Time now, Time from, Time busy) {
@@ -49,18 +52,33 @@ class Calendar {
   static constexpr int kShift = 16;  // 66 ns
   static constexpr std::int32_t kSlice = 1 << kShift;
   static constexpr std::size_t kSlices = 4096;  // 268 us
+  static constexpr std::size_t kWord = 64;
 
+  static std::size_t place(std::int64_t slice) { return static_cast<std::size_t>(slice) % kSlices; }
+
+  // The first slice from `slice` on of which something is left; at the latest one past the end.
+  [[nodiscard]] std::int64_t next_open(std::int64_t slice) const {
+    const std::int64_t last = first_ + static_cast<std::int64_t>(kSlices);
+    while (slice < last) {
+      const std::uint64_t word = open_[place(slice) / kWord] >> place(slice) % kWord;
+      if (word != 0) return slice + std::countr_zero(word);
+      slice += static_cast<std::int64_t>(kWord - place(slice) % kWord);
+    }
+    return last;
+  }
   void begin_at(std::int64_t slice) {
     if (slice <= first_) return;
     const std::int64_t gone = std::min<std::int64_t>(slice - first_, kSlices);
-    for (std::int64_t i = 0; i < gone; ++i) left_[static_cast<std::size_t>(first_ + i) % kSlices] = kSlice;
+    for (std::int64_t i = first_; i < first_ + gone; ++i) {
+      left_[place(i)] = kSlice;
+      open_[place(i) / kWord] |= std::uint64_t{1} << place(i) % kWord;
+    }
     first_ = slice;
-    full_until_ = std::max(full_until_, first_);
   }
 
   std::array<std::int32_t, kSlices> left_;
-  std::int64_t first_ = 0;       // the oldest slice there is
-  std::int64_t full_until_ = 0;  // all before this one are full
+  std::array<std::uint64_t, kSlices / kWord> open_;  // a bit for each slice of which something is left
+  std::int64_t first_ = 0;                           // the oldest slice there is
   Time beyond_ = 0, total_ = 0;
 };
 

@@ -37,6 +37,10 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
   const std::uint32_t bytes = packet.payload_bytes + info.header_bytes;
   Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
   last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
+  // An acknowledgement with nothing before it needs no event: what is sent after it has payload to fetch first.
+  if (info.is_response() && packet.payload_bytes == 0 && host_.buffered_ == 0 && host_.held_until_ <= host_.fabric_.now()) {
+    return host_.fabric_.send(host_.index_, id, last);
+  }
   host_.buffered_ += bytes;
   host_.event(last, ChipHost::What::depart, static_cast<std::uint32_t>(id));
 }
@@ -55,9 +59,10 @@ void ChipWorld::tell(const nic::LossEvent& e) {
   host_.event(host_.software_free_, ChipHost::What::loss, 0);
 }
 
-void ChipWorld::turn_given(std::uint32_t slot) {
-  ++host_.turns_;
-  host_.event(shell_.cursor() + shell_.cycles(shell_.spec().turn_cycles), ChipHost::What::dequeue, slot);
+void ChipWorld::turn_given(std::uint32_t slot, bool ready) {
+  Time& heard = host_.orders_[slot].heard;
+  heard = std::max(heard, shell_.cursor() + shell_.cycles(shell_.spec().turn_cycles));
+  if (ready) host_.event(heard, ChipHost::What::dequeue, slot);
 }
 
 // ---- the host -------------------------------------------------------------------------------------------
@@ -109,7 +114,6 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       orders_[number].heard = std::max(orders_[number].heard, shell_.cursor());
       break;
     case What::dequeue:
-      --turns_;
       shell_.begin(now, now);
       card_.on_dequeue(now, number);
       break;
@@ -149,7 +153,6 @@ void ChipHost::depart(Time now, ParcelId id) {
 
 bool ChipHost::may_give_turn(Time now) {
   const ChipSpec& spec = shell_.spec();
-  if (spec.turns_under_way != 0 && turns_ >= spec.turns_under_way) return false;  // the end of one comes
   const std::uint32_t room = spec.transmit_buffer_bytes == 0 ? kUsualBuffer : spec.transmit_buffer_bytes;
   if (buffered_ >= room || !held_.empty()) return false;  // departures come, or the end of the pause
   const Link& link = fabric_.link(fabric_.uplink(index_));

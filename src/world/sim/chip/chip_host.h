@@ -76,7 +76,7 @@ class ChipHost {
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
-    Time heard = 0;                    // when the last packet has been dealt with: what it calls for comes after
+    Time heard = 0;                    // when the last turn, packet or doorbell has been dealt with: the next turn is after
     bool carried = false;              // the doorbell brought the first entry
   };
   struct Stored {
@@ -114,12 +114,10 @@ class ChipHost {
   // -- transmitting --
   std::vector<Order> orders_;  // by slot
   Time turn_free_ = 0;         // when the scheduler can give the next turn
-  std::uint32_t turns_ = 0;    // under way
   std::uint32_t buffered_ = 0; // bytes on their way to the wire
   Time last_left_ = 0;         // of the turn that is being given
   std::deque<ParcelId> held_;  // while the peer pauses us
   Time held_until_ = 0;
-  std::uint32_t works_ = 0;  // of the turn that is being given
 
   // -- receiving --
   std::deque<Stored> stored_;  // packets in the receive buffer, and until when
