@@ -1,4 +1,4 @@
-#include "cli/reproduce/measure.h"
+#include "lab/card_measures.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "nic/on_chip.h"
 #include "wire/frame.h"
 
-namespace weft::cli {
+namespace weft::lab {
 namespace {
 
 using nic::Design;
@@ -62,55 +62,41 @@ Measured goodput_change(Measured header) {
 Measured send_goodput() { return goodput_change(send_header()); }
 Measured write_goodput() { return goodput_change(write_header()); }
 
-struct Way {
-  std::string_view claim, row;
-  Measured (*measure)();
-};
-
 constexpr auto kConventional = Design::conventional;
 constexpr auto kSrnic = Design::srnic;
-constexpr std::array kWays{
-    Way{"srnic-table1", "conventional receive buffer", on_chip<kConventional, Structure::receive_buffer>},
-    Way{"srnic-table1", "conventional QPC", on_chip<kConventional, Structure::contexts>},
-    Way{"srnic-table1", "conventional MTT", on_chip<kConventional, Structure::translations>},
-    Way{"srnic-table1", "conventional WQE cache", on_chip<kConventional, Structure::work_caches>},
-    Way{"srnic-table1", "conventional bitmap", on_chip<kConventional, Structure::bitmaps>},
-    Way{"srnic-table1", "conventional reordering buffer", reordering_gigabytes},
-    Way{"srnic-table1", "conventional outstanding request table",
-        on_chip<kConventional, Structure::outstanding_requests>},
-    Way{"srnic-table1", "SRNIC receive buffer", on_chip<kSrnic, Structure::receive_buffer>},
-    Way{"srnic-table1", "SRNIC QPC", on_chip<kSrnic, Structure::contexts>},
-    Way{"srnic-table1", "SRNIC MTT", on_chip<kSrnic, Structure::translations>},
-    Way{"srnic-table1", "SRNIC WQE cache", on_chip<kSrnic, Structure::work_caches>},
-    Way{"srnic-table1", "SRNIC bitmap", on_chip<kSrnic, Structure::bitmaps>},
-    Way{"srnic-table1", "SRNIC reordering buffer", on_chip<kSrnic, Structure::reordering_buffers>},
-    Way{"srnic-table1", "SRNIC outstanding request table", on_chip<kSrnic, Structure::outstanding_requests>},
-    Way{"srnic-table2", "QPC", on_chip<kSrnic, Structure::contexts>},
-    Way{"srnic-table2", "MTT", on_chip<kSrnic, Structure::translations>},
-    Way{"srnic-table2", "receive buffer", on_chip<kSrnic, Structure::receive_buffer>},
-    Way{"srnic-table2", "SQ scheduler", scheduler},
-    Way{"srnic-table2", "total", total},
-    Way{"srnic-header", "RoCE header", roce_header},
-    Way{"srnic-header", "SEND header", send_header},
-    Way{"srnic-header", "WRITE header", write_header},
-    Way{"srnic-header", "SEND goodput change", send_goodput},
-    Way{"srnic-header", "WRITE goodput change", write_goodput},
-    Way{"srnic-schedq", "schedule queue", schedule_queue},
-    Way{"srnic-18x", "ratio", connections_ratio}};
-
-const Way* find(std::string_view claim, std::string_view row) {
-  const auto* found =
-      std::find_if(kWays.begin(), kWays.end(), [&](const Way& w) { return w.claim == claim && w.row == row; });
-  return found == kWays.end() ? nullptr : found;
-}
+constexpr std::array kMeasures{
+    CardMeasure{"conventional_receive_buffer", "MB at 10 000 queue pairs, as the next ones",
+                on_chip<kConventional, Structure::receive_buffer>},
+    CardMeasure{"conventional_qpc", "MB", on_chip<kConventional, Structure::contexts>},
+    CardMeasure{"conventional_mtt", "MB", on_chip<kConventional, Structure::translations>},
+    CardMeasure{"conventional_wqe_cache", "MB", on_chip<kConventional, Structure::work_caches>},
+    CardMeasure{"conventional_bitmap", "MB", on_chip<kConventional, Structure::bitmaps>},
+    CardMeasure{"conventional_reordering", "GB", reordering_gigabytes},
+    CardMeasure{"conventional_requests", "MB", on_chip<kConventional, Structure::outstanding_requests>},
+    CardMeasure{"receive_buffer", "MB", on_chip<kSrnic, Structure::receive_buffer>},
+    CardMeasure{"qpc", "MB", on_chip<kSrnic, Structure::contexts>},
+    CardMeasure{"mtt", "MB", on_chip<kSrnic, Structure::translations>},
+    CardMeasure{"wqe_cache", "MB", on_chip<kSrnic, Structure::work_caches>},
+    CardMeasure{"bitmap", "MB", on_chip<kSrnic, Structure::bitmaps>},
+    CardMeasure{"reordering", "MB", on_chip<kSrnic, Structure::reordering_buffers>},
+    CardMeasure{"requests", "MB", on_chip<kSrnic, Structure::outstanding_requests>},
+    CardMeasure{"scheduler", "MB: schedule queue, acknowledgement queue and timers", scheduler},
+    CardMeasure{"total", "MB: all that is on chip", total},
+    CardMeasure{"schedule_queue", "KB", schedule_queue},
+    CardMeasure{"connections_ratio", "queue pairs for each MB, against 256 in 2 MB", connections_ratio},
+    CardMeasure{"roce_header", "B of a frame's headers, in a message's middle", roce_header},
+    CardMeasure{"send_header", "B, srnic", send_header},
+    CardMeasure{"write_header", "B, srnic", write_header},
+    CardMeasure{"send_goodput", "% that srnic's header changes goodput by at 1024 bytes", send_goodput},
+    CardMeasure{"write_goodput", "%", write_goodput}};
 
 }  // namespace
 
-bool can_measure(std::string_view claim, std::string_view row) { return find(claim, row) != nullptr; }
+std::span<const CardMeasure> card_measures() { return kMeasures; }
 
-Measured measure(std::string_view claim, std::string_view row) {
-  const Way* way = find(claim, row);
-  return way == nullptr ? std::nullopt : way->measure();
+const CardMeasure* find_card_measure(std::string_view name) {
+  const auto* found = std::find_if(kMeasures.begin(), kMeasures.end(), [&](const auto& m) { return m.name == name; });
+  return found == kMeasures.end() ? nullptr : found;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::lab

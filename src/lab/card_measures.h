@@ -1,13 +1,18 @@
-// What a row of a claim is here, measured or computed from the structures and the encoder themselves.
+// What the card's structures and encoder are, computed from themselves: `card.NAME` in the claims of a plan.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
-namespace weft::cli {
+namespace weft::lab {
 
-[[nodiscard]] bool can_measure(std::string_view claim, std::string_view row);
-// In the unit of the claim; nothing if this build has no such thing, or there is no such row.
-[[nodiscard]] std::optional<double> measure(std::string_view claim, std::string_view row);
+struct CardMeasure {
+  std::string_view name, what;
+  std::optional<double> (*measure)();  // nothing if this build has no such thing
+};
 
-}  // namespace weft::cli
+[[nodiscard]] std::span<const CardMeasure> card_measures();
+[[nodiscard]] const CardMeasure* find_card_measure(std::string_view name);
+
+}  // namespace weft::lab

@@ -1,5 +1,5 @@
-// What a card costs as hardware: the numbers that the timing shell charges by. Profiles (profiles/*.toml) set them, each
-// with its source; 0 is free or without limit unless it says otherwise.
+// What a card costs as hardware: the numbers that the timing shell charges by. Profiles (profiles/*.toml) set them,
+// each with its source; 0 is free or without limit unless it says otherwise.
 #pragma once
 
 #include <cstdint>
