@@ -36,7 +36,12 @@ struct Series {
   bool quick = true;              // belongs to the quick set
 };
 
-enum class Scale : std::uint8_t { linear, log2, log10 };
+enum class Scale : std::uint8_t {
+  linear,
+  log2,
+  log10,
+  steps,  // the values of the sweep at equal distances
+};
 
 struct PlotPoint {  // that somebody claims
   double x, y;

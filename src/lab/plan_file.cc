@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -153,19 +155,15 @@ class PlanReader {
   std::vector<Override> base_;
 };
 
-// What has claims before what has none, and fig2 before fig10.
+// As they are read: what has claims before studies, a paper's figures before the rest of it, fig2 before fig10.
 bool stands_before(const Plan& a, const Plan& b) {
-  if (a.claims.empty() != b.claims.empty()) return b.claims.empty();
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t i = 0;
-  while (i < a.id.size() && i < b.id.size() && a.id[i] == b.id[i]) ++i;
-  while (i > 0 && digit(a.id[i - 1])) --i;
-  const auto number = [&](const std::string& id) {
-    std::size_t n = 0;
-    for (std::size_t k = i; k < id.size() && digit(id[k]); ++k) n = n * 10 + static_cast<std::size_t>(id[k] - '0');
-    return n;
+  const auto rank = [](const Plan& plan) {
+    const std::size_t figure = plan.id.find("-fig");
+    const bool is_figure = figure != std::string::npos;
+    const int number = is_figure ? std::atoi(plan.id.c_str() + figure + 4) : 0;
+    return std::tuple(plan.claims.empty(), plan.id.substr(0, plan.id.find('-')), !is_figure, number, plan.id);
   };
-  return std::pair(number(a.id), a.id) < std::pair(number(b.id), b.id);
+  return rank(a) < rank(b);
 }
 
 }  // namespace

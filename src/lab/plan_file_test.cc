@@ -127,7 +127,7 @@ TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
   refused(kSweep + "[[sweep]]\nkey = 'qps'\nvalues = [1]", 10, "'qps' is swept twice");
   refused(kSweep + "[[plot]]\nmetric = 'mac'\n", 11, "there is no metric 'mac'");
   refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx = 'loss'\n", 12, "'loss' is not swept");
-  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx_scale = 'cubic'\n", 12, "linear, log2 or log");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx_scale = 'cubic'\n", 12, "linear, log2, log or steps");
   refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nseries = ['B']\n", 12, "there is no series 'B'");
   refused("[experiment\n", 1, "");
 }

@@ -136,14 +136,14 @@ namespace {
 constexpr std::array<std::string_view, 13> kPlot{"kind",    "title",   "x",       "y",       "metric",
                                                  "x_title", "y_title", "x_scale", "y_scale", "y_range",
                                                  "series",  "claimed", "band"};
-constexpr std::array<std::string_view, 3> kScales{"linear", "log2", "log"};
+constexpr std::array<std::string_view, 4> kScales{"linear", "log2", "log", "steps"};
 
 tl::expected<Scale, std::string> read_scale(const toml::table& table, std::string_view key, const Place& place) {
   const auto text = read_text(table, key, place);
   if (!text) return Problem(text.error());
   if (text->empty()) return Scale::linear;
   const auto found = std::find(kScales.begin(), kScales.end(), *text);
-  if (found == kScales.end()) return place.problem(*table.get(key), "a scale is linear, log2 or log");
+  if (found == kScales.end()) return place.problem(*table.get(key), "a scale is linear, log2, log or steps");
   return static_cast<Scale>(found - kScales.begin());
 }
 

@@ -1,4 +1,5 @@
-// The report: one page with every figure and every claim. It needs no network and no other file.
+// The report: one page with every figure and every claim. It needs no network and no other file, and the same results
+// give the same page.
 #pragma once
 
 #include <string>
