@@ -46,6 +46,7 @@ enum class Scale : std::uint8_t {
 struct PlotPoint {  // that somebody claims
   double x, y;
   std::string label;
+  double within = 0;  // per cent of y that still count as met
 };
 struct PlotBand {  // where it would be met; without ends, all of the figure
   std::optional<double> x_least, x_most, y_least, y_most;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <tuple>
 
@@ -21,11 +22,14 @@ constexpr std::size_t kMostPoints = 4096;
 
 using Done = tl::expected<void, std::string>;
 
+bool is_id(std::string_view id) {
+  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+  return std::all_of(id.begin(), id.end(), fits);
+}
+// What an expression can say.
 bool is_name(std::string_view name) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::all_of(name.begin(), name.end(), fits);
+  return !name.empty() && is_id(name) && name.find('-') == std::string_view::npos &&
+         !(name[0] >= '0' && name[0] <= '9');
 }
 
 class PlanReader {
@@ -64,6 +68,9 @@ class PlanReader {
       *target = std::move(*text);
     }
     if (plan_.id.empty() || plan_.title.empty()) return place_.problem(*head, "an experiment has an id and a title");
+    if (!is_id(plan_.id)) {
+      return place_.problem(*head->get("id"), fmt::format("an id is of letters, digits, - and _, not '{}'", plan_.id));
+    }
     return {};
   }
 

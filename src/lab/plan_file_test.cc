@@ -109,6 +109,7 @@ at = [{ x = 10, set = { contexts.entries = 5, mtt_cache_bytes = 80 } }, { x = 20
 TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
   refused("[[series]]\nname = 'A'", 1, "[experiment] with id and title is missing");
   refused("[experiment]\nid = 'e'", 1, "an id and a title");
+  refused("[experiment]\nid = 'a b'\ntitle = 't'", 2, "letters, digits, - and _, not 'a b'");
   refused(kHead, 1, "nothing to run");
   refused(kHead + "[bse]\n", 4, "there is no 'bse' here. Did you mean 'base'?");
   refused(kHead + "[base]\nbites = 512", 5, "there is no setting 'bites'. Did you mean 'bytes'?");
@@ -129,6 +130,9 @@ TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
   refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx = 'loss'\n", 12, "'loss' is not swept");
   refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx_scale = 'cubic'\n", 12, "linear, log2, log or steps");
   refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nseries = ['B']\n", 12, "there is no series 'B'");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nclaimed = [{ x = 1 }]\n", 12, "a claimed point is { x = ");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nclaimed = [{ x = 1, y = 1, with = 5 }]\n", 12, "'within'?");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nband = [{ x = [2, 1] }]\n", 12, "a range is [least, most]");
   refused("[experiment\n", 1, "");
 }
 

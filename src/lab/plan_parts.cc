@@ -169,28 +169,40 @@ Done read_range(const toml::node* node, const Place& place, std::optional<double
   return {};
 }
 
-Done read_marks(const toml::table& table, const Place& place, Plot& plot) {
-  if (const toml::node* claimed = table.get("claimed")) {
-    if (!claimed->is_array()) return place.problem(*claimed, "claimed is a list of { x, y, label }");
-    for (const toml::node& node : *claimed->as_array()) {
-      const toml::table* point = node.as_table();
-      const auto x = point != nullptr ? (*point)["x"].value<double>() : std::nullopt;
-      const auto y = point != nullptr ? (*point)["y"].value<double>() : std::nullopt;
-      if (!x || !y) return place.problem(node, "a claimed point is { x = ..., y = ..., label = \"...\" }");
-      plot.claimed.push_back({*x, *y, (*point)["label"].value_or(std::string())});
-    }
-  }
-  if (const toml::node* bands = table.get("band")) {
-    if (!bands->is_array()) return place.problem(*bands, "band is a list of { x, y, label }");
-    for (const toml::node& node : *bands->as_array()) {
-      const toml::table* band = node.as_table();
-      if (band == nullptr) return place.problem(node, "a band is { x = [a, b], y = [c, d], label = \"...\" }");
-      PlotBand out;
-      if (Done done = read_range(band->get("x"), place, out.x_least, out.x_most); !done) return done;
-      if (Done done = read_range(band->get("y"), place, out.y_least, out.y_most); !done) return done;
-      out.label = (*band)["label"].value_or(std::string());
-      plot.bands.push_back(std::move(out));
-    }
+tl::expected<PlotPoint, std::string> read_claimed(const toml::node& node, const Place& place) {
+  constexpr std::array<std::string_view, 4> kKeys{"x", "y", "label", "within"};
+  const toml::table* point = node.as_table();
+  const auto x = point != nullptr ? (*point)["x"].value<double>() : std::nullopt;
+  const auto y = point != nullptr ? (*point)["y"].value<double>() : std::nullopt;
+  if (!x || !y) return place.problem(node, "a claimed point is { x = ..., y = ..., label = \"...\", within = ... }");
+  if (const Done keys = check_keys(*point, place, kKeys); !keys) return Problem(keys.error());
+  return PlotPoint{*x, *y, (*point)["label"].value_or(std::string()), (*point)["within"].value_or(0.0)};
+}
+
+tl::expected<PlotBand, std::string> read_band(const toml::node& node, const Place& place) {
+  constexpr std::array<std::string_view, 3> kKeys{"x", "y", "label"};
+  const toml::table* band = node.as_table();
+  if (band == nullptr) return place.problem(node, "a band is { x = [a, b], y = [c, d], label = \"...\" }");
+  PlotBand out;
+  Done done = check_keys(*band, place, kKeys);
+  if (done) done = read_range(band->get("x"), place, out.x_least, out.x_most);
+  if (done) done = read_range(band->get("y"), place, out.y_least, out.y_most);
+  if (!done) return Problem(done.error());
+  out.label = (*band)["label"].value_or(std::string());
+  return out;
+}
+
+// A list of what `read` reads.
+template <class Mark, class Read>
+Done read_marks(const toml::table& table, std::string_view key, const Place& place, std::vector<Mark>& marks,
+                Read&& read) {
+  const toml::node* list = table.get(key);
+  if (list == nullptr) return {};
+  if (!list->is_array()) return place.problem(*list, fmt::format("{} is a list", key));
+  for (const toml::node& node : *list->as_array()) {
+    auto mark = read(node, place);
+    if (!mark) return Problem(mark.error());
+    marks.push_back(std::move(*mark));
   }
   return {};
 }
@@ -262,7 +274,8 @@ Done read_plot(const toml::table& table, const Place& place, Plan& plan) {
   Done done = read_metric(table, place, plot);
   if (done) done = read_range(table.get("y_range"), place, plot.y_least, plot.y_most);
   if (done) done = read_plot_series(table, place, plan, plot);
-  if (done) done = read_marks(table, place, plot);
+  if (done) done = read_marks(table, "claimed", place, plot.claimed, read_claimed);
+  if (done) done = read_marks(table, "band", place, plot.bands, read_band);
   if (!done) return done;
   if (plot.x_title.empty()) plot.x_title = plan.axes[plot.x_axis].title;
   if (plot.title.empty()) plot.title = plan.title;

@@ -16,6 +16,7 @@ struct Options {
 };
 
 int run(const Options& options) {
+  if (options.plan.empty()) return usage_error("which PLAN? docs/experiments.md tells how to write one");
   const auto shelf = shelf_of(options.experiment.profiles);
   if (!shelf) return usage_error(shelf.error());
   const std::filesystem::path path = options.plan;
@@ -31,8 +32,7 @@ int run(const Options& options) {
 Command add_sim(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("sim", "Run an experiment of your own: cards, workload and sweep from a file");
   auto options = std::make_shared<Options>();
-  app.add_option("PLAN", options->plan, "The plan, a TOML file; docs/experiments.md tells how to write one")
-      ->required();
+  app.add_option("PLAN", options->plan, "The plan, a TOML file; docs/experiments.md tells how to write one");
   add_experiment_options(app, options->experiment);
   return {.app = &app, .run = [options] { return run(*options); }};
 }

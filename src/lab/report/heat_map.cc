@@ -37,7 +37,7 @@ std::vector<Row> rows_of(const Study& study, const Plot& plot) {
 }
 
 // Labels of series are long, those of values are not.
-double left_margin(const Plot& plot) { return plot.y_axis ? 74 : 4; }
+double left_margin(const Plot& plot) { return plot.y_axis ? 84 : 4; }
 
 class Picture {
  public:
@@ -50,6 +50,7 @@ class Picture {
         most_ = std::max(most_, y);
       }
     }
+    if (plot_.y_axis) y_name_ = study.plan->axes[*plot_.y_axis].title;
     row_ = plot_.y_axis ? kRow : kRow + 20;  // a label above each
   }
 
@@ -67,6 +68,11 @@ class Picture {
     }
     out += fmt::format("<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
                        (left_ + kWidth) / 2, height - 8, escape(plot_.x_title));
+    if (plot_.y_axis) {
+      out += fmt::format(
+          "<text class=\"name\" transform=\"translate(13 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+          (kTop + height - kBottom) / 2, escape(y_name_));
+    }
     return out + "</svg>";
   }
 
@@ -131,6 +137,7 @@ class Picture {
   const Axis& axis_;
   std::vector<Row> rows_;
   std::vector<AxisPoint> columns_;
+  std::string y_name_;
   double left_, row_ = kRow;
   double least_ = std::numeric_limits<double>::max(), most_ = std::numeric_limits<double>::lowest();
 };

@@ -150,6 +150,12 @@ class Picture {
   void draw_claimed() {
     for (const PlotPoint& point : plot_.claimed) {
       const double x = across(point.x), y = down(point.y);
+      if (point.within > 0) {
+        const double top = clamp_y(down(point.y * (1 + point.within / 100)));
+        const double bottom = clamp_y(down(point.y * (1 - point.within / 100)));
+        out_ +=
+            fmt::format("<path class=\"reach\" d=\"M{0:.1f} {1:.1f}h10m-5 0V{2:.1f}m-5 0h10\"/>", x - 5, top, bottom);
+      }
       out_ += fmt::format(
           "<path class=\"claim\" d=\"M{0:.1f} {1:.1f}m-6 -6l12 12m0 -12l-12 12\"><title>claimed: {2}</title></path>", x,
           y, escape(point.label));
