@@ -10,14 +10,17 @@
 
 namespace weft::lab {
 
-// A number of a profile, and where it comes from.
+// A number of a profile, and where it comes from: one of the three.
 struct Parameter {
   std::string key, value, source;
   std::string calibrated_on;  // the claim that it was chosen by, if it has no source
+  std::string assumed;        // why it is so, if it has no source and no claim depends on it
+  std::string from;           // the profile whose file says so
 };
 
 struct Profile {
   std::string name, title;
+  std::string what;  // more about it, in a sentence or two
   std::uint64_t link_bits_per_second = 100'000'000'000;
   host::DeviceConfig device{};
   sim::ChipSpec chip{};

@@ -21,7 +21,7 @@ struct Totals {
 
 class Measurement {
  public:
-  explicit Measurement(const Setting& setting) : setting_(setting), bed_(setting), meter_(warm_up(), messages()) {
+  explicit Measurement(const Setting& setting) : setting_(setting), bed_(setting), meter_(messages_of(setting)) {
     meter_.on_start = [this](Time now) { start_ = totals(now); };
     meter_.on_end = [this](Time now) { end_ = totals(now); };
   }
@@ -37,16 +37,6 @@ class Measurement {
   }
 
  private:
-  [[nodiscard]] std::uint64_t messages() const {
-    if (setting_.messages != 0) return setting_.messages;
-    if (setting_.pattern == Pattern::ping_pong) return 200;
-    return std::max<std::uint64_t>(20'000, 2ULL * setting_.qps * std::min(setting_.depth, 8U));
-  }
-  [[nodiscard]] std::uint64_t warm_up() const {
-    if (setting_.warm_up_messages != 0) return setting_.warm_up_messages;
-    if (setting_.pattern == Pattern::ping_pong) return 20;
-    return std::max<std::uint64_t>(5'000, 1ULL * setting_.qps * setting_.depth);
-  }
   static std::string why_unfinished(sim::Stop stop) {
     return stop == sim::Stop::idle ? "nothing is under way any more, and too few messages have arrived"
                                    : "it did not end within its time_limit";
@@ -211,6 +201,21 @@ class Measurement {
 };
 
 }  // namespace
+
+Messages messages_of(const Setting& setting) {
+  Messages m{setting.warm_up_messages, setting.messages};
+  const std::uint64_t qps = setting.qps;
+  if (setting.pattern == Pattern::ping_pong) {
+    if (m.warm_up == 0) m.warm_up = 20 * qps;
+    if (m.measured == 0) m.measured = 200 * qps;
+    return m;
+  }
+  // Long messages are many packets each.
+  const std::uint64_t packets = (setting.bytes + setting.mtu - 1) / setting.mtu;
+  if (m.warm_up == 0) m.warm_up = std::max<std::uint64_t>(5'000 / packets + 50, qps * setting.depth);
+  if (m.measured == 0) m.measured = std::max<std::uint64_t>(40'000 / packets + 400, 2 * qps * std::min(setting.depth, 8U));
+  return m;
+}
 
 Outcome run(const Setting& setting) { return Measurement(setting).run(); }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "lab/run.h"
 #include "lab/testbed.h"
 #include "world/random.h"
 
@@ -14,7 +15,7 @@ namespace weft::lab {
 // Counts messages of all stations; tells when enough have been seen.
 class Meter {
  public:
-  Meter(std::uint64_t warm_up, std::uint64_t messages) : warm_up_(warm_up), end_(warm_up + messages) {}
+  explicit Meter(const Messages& m) : warm_up_(m.warm_up), end_(m.warm_up + m.measured) {}
   std::function<void(Time)> on_start, on_end;
 
   void count(Time now) {

@@ -136,13 +136,11 @@ class Card {
     } else {
       with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
     }
-    const bool ready = is_ready(c);
     if constexpr (kTurnsTakeTime<W>) {
-      c.scheduled = ready;
-      core_.world.turn_given(slot, ready);
-    } else {
-      if (ready) core_.schedule(c);
+      c.scheduled = true;
+      core_.world.turn_given(slot);
     }
+    if (is_ready(c)) core_.schedule(c);
   }
   [[nodiscard]] bool is_ready(Context& c) {
     if (c.service == wire::Service::ud) return c.sq_next != c.sq_posted && c.state == QpState::rts;

@@ -44,7 +44,10 @@ class Core {
   }
 
   void schedule(Context& c) {
-    if (c.scheduled) return;
+    if (c.scheduled) {
+      if constexpr (kTurnsTakeTime<W>) world.turn_wanted(slot(c));
+      return;
+    }
     c.scheduled = true;
     state.ready.push(slot(c));
   }

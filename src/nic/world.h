@@ -63,9 +63,13 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;
 };
 
-// In some worlds a queue pair's turn takes time. They are told that it has been given, and whether it is ready for
-// another one; then they say when that may be (Card::on_dequeue), and until then it does not stand in the schedule queue.
+// In some worlds a queue pair's turn takes time, and until it has ended the queue pair does not stand in the schedule
+// queue. They are told that a turn has been given, and that one is wanted while it lasts; then, and only then, they say
+// when it has ended (Card::on_dequeue).
 template <class W>
-inline constexpr bool kTurnsTakeTime = requires(W w, std::uint32_t slot, bool ready) { w.turn_given(slot, ready); };
+inline constexpr bool kTurnsTakeTime = requires(W w, std::uint32_t slot) {
+  w.turn_given(slot);
+  w.turn_wanted(slot);
+};
 
 }  // namespace weft::nic

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 WEFT = sys.argv.pop()
@@ -197,6 +198,118 @@ class Reproduce(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             for known in self.IDS:
                 self.assertIn(known, done.stderr)
+
+
+class Experiments(unittest.TestCase):
+    PLAN = """
+[experiment]
+id = "mine"
+title = "Mine"
+[base]
+messages = 500
+[[sweep]]
+key = "qps"
+values = [1, 2]
+[[series]]
+name = "A"
+profile = "srnic"
+[[series]]
+name = "B"
+profile = "card.toml"
+[[plot]]
+metric = "mac_gbps"
+"""
+    CARD = 'extends = "srnic"\ntitle = "My card"\nworks_per_turn = { value = 4, assumed = "to see" }\n'
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.plan, self.card = f"{self.folder.name}/plan.toml", f"{self.folder.name}/card.toml"
+        self.write(self.plan, self.PLAN)
+        self.write(self.card, self.CARD)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_a_plan_of_ones_own_with_a_profile_beside_it(self):
+        done = weft("sim", self.plan)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("My card", done.stdout)
+        table = weft("sim", self.plan, "--csv", "-").stdout.split("\n")
+        self.assertEqual(table[0], "experiment,series,profile,point,seed,metric,unit,value,failure")
+        self.assertEqual(sum(",mac_gbps," in line for line in table), 4)
+
+    def test_the_same_seed_gives_the_same_numbers_whatever_the_jobs(self):
+        one, two, four = (weft("sim", self.plan, "--csv", "-", "--jobs", jobs).stdout for jobs in "124")
+        self.assertEqual(one, two)
+        self.assertEqual(one, four)
+        self.assertIn(",7,mac_gbps", weft("sim", self.plan, "--csv", "-", "--seed", "7").stdout)
+
+    def test_files_are_written_where_they_are_wanted(self):
+        page, points = f"{self.folder.name}/a/b", f"{self.folder.name}/points.csv"
+        done = weft("sim", self.plan, "--report", page, "--csv", points)
+        self.assertIn(f"{page}/index.html", done.stderr)
+        with open(f"{page}/index.html", encoding="utf-8") as file:
+            self.assertIn("My card", file.read())
+        with open(points, encoding="utf-8") as file:
+            self.assertEqual(file.read(), weft("sim", self.plan, "--csv", "-").stdout)
+        done = weft("sim", self.plan, "--csv", f"{self.folder.name}/no/points.csv")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write", done.stderr)
+
+    def refused(self, *arguments, says):
+        done = weft(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+        self.assertIn(says, done.stderr)
+
+    def test_what_makes_no_sense_is_refused_with_its_place(self):
+        self.write(self.plan, self.PLAN.replace("messages", "mesages"))
+        self.refused("sim", self.plan, says=f"{self.plan}:6:1: there is no setting 'mesages'. Did you mean 'messages'?")
+        self.write(self.plan, self.PLAN)
+        self.write(self.card, self.CARD + "clock = 300\n")
+        self.refused("sim", self.plan, says=f"{self.card}:4:1: ")
+        self.refused("sim", f"{self.folder.name}/none.toml", says="none.toml: No such file")
+        self.refused("sim", self.folder.name, says="is a folder")
+        self.refused("sim", says="PLAN")
+        self.refused("reproduce", "srnic-header", "--seed", "x", says="--seed: 'x' is not a whole number")
+        self.refused("reproduce", "srnic-header", "--jobs", "0", says="--jobs: '0'")
+        self.refused("reproduce", "srnic-header", "--profiles", "/none", says="/none")
+        self.refused("reproduce", "srnic-header", "--all", says="either --all or some")
+        self.refused("profiles", "srnick", says="Did you mean 'srnic'?")
+
+    def test_profiles_are_listed_with_their_sources(self):
+        names = {p["name"] for p in json.loads(weft("profiles", "--json").stdout)}
+        self.assertLessEqual({"srnic", "connectx3", "connectx5", "connectx6", "irn", "star-fpga", "strom-10g",
+                              "strom-100g", "ideal"}, names)
+        self.assertRegex(weft("profiles", "srnic").stdout, r"(?m)^  clock +300 MHz  SRNIC, section")
+        mine = json.loads(weft("profiles", self.card, "--json").stdout)
+        changed = [p for p in mine["parameters"] if p["profile"] == "card"]
+        self.assertEqual([(p["key"], p["value"], p["assumed"]) for p in changed], [("works_per_turn", "4", "to see")])
+        self.assertIn("card", weft("profiles", "--profiles", self.folder.name.rstrip("/") + "/card.toml").stdout)
+
+    def test_experiments_are_listed(self):
+        text = weft("reproduce", "--list").stdout
+        for known in ["srnic-fig2", "srnic-table1", "star-fig1", "srnic-partition"]:
+            self.assertIn(known, text)
+
+    def test_progress_is_for_terminals(self):
+        main, terminal = pty.openpty()
+        with subprocess.Popen([WEFT, "sim", self.plan], stdout=subprocess.DEVNULL, stderr=terminal):
+            os.close(terminal)
+            text = b""
+            try:
+                while chunk := os.read(main, 65536):
+                    text += chunk
+            except OSError:
+                pass
+        os.close(main)
+        self.assertIn(b"0 of 4 runs", text)
+        self.assertIn(b"4 of 4 runs, 0:00 left", text)
+        self.assertTrue(text.endswith(b"\r\x1b[K"))  # nothing stays
 
 
 class Color(unittest.TestCase):

@@ -36,7 +36,7 @@ class Case(unittest.TestCase):
 
 class Imports(Case):
     def test_every_pair_of_rooms(self):
-        rooms = ["base", "wire", "nic", "host", "native", "cm", "world", "verbs", "storage", "cli"]
+        rooms = ["base", "wire", "nic", "host", "native", "cm", "world", "lab", "verbs", "storage", "cli"]
         for room in rooms:
             for target in rooms:
                 allowed = room == target or tidy.ORDER[target] < tidy.ORDER[room]
@@ -64,7 +64,7 @@ class Imports(Case):
         for room in ["base", "wire", "nic", "host", "cm"]:
             self.breaks("import", f"src/{room}/a.cc", '#include "weft/device.h"\n')
             self.breaks("import", f"src/{room}/a.cc", "#include <weft/device.h>\n")
-        for room in ["native", "world/sim", "verbs", "storage", "cli"]:
+        for room in ["native", "world/sim", "lab", "verbs", "storage", "cli"]:
             self.keeps(f"src/{room}/a.cc", '#include "weft/device.h"\n#include <weft/task.h>\n')
 
     def test_native_knows_no_world(self):

@@ -1,105 +1,86 @@
 // weft reproduce ID...: claims of papers, measured here, each with its verdict.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/reproduce/claims.h"
-#include "cli/reproduce/measure.h"
+#include "cli/experiment/experiment.h"
+#include "lab/plan_file.h"
 
 namespace weft::cli {
 namespace {
 
+using lab::Plan;
+
 struct Options {
   std::vector<std::string> ids;
-  bool json = false;
+  bool all = false, list = false;
+  ExperimentOptions experiment;
 };
 
-std::string known_ids(const std::vector<Claim>& claims) {
+std::string known_ids(const std::vector<Plan>& plans) {
+  std::set<std::string> ids;
   std::string all;
-  for (const Claim& claim : claims) all.append(all.empty() ? "" : ", ").append(claim.id);
+  for (const Plan& plan : plans) {
+    if (ids.insert(plan.id).second) all.append(all.empty() ? "" : ", ").append(plan.id);
+    for (const lab::Claim& claim : plan.claims) {
+      if (ids.insert(claim.id).second) all.append(all.empty() ? "" : ", ").append(claim.id);
+    }
+  }
   return all;
 }
 
-constexpr const char* kMet = "met";
-constexpr const char* kMissed = "missed";
-
-nlohmann::json judge(const Claim& claim, const ClaimRow& row) {
-  const std::optional<double> measured = measure(claim.id, row.name);
-  const bool met = measured && is_met(row.band, row.claimed, *measured);
-  nlohmann::json out{{"id", claim.id},
-                     {"row", row.name},
-                     {"claimed", std::strtod(row.claimed.c_str(), nullptr)},
-                     {"measured", nullptr},
-                     {"unit", row.unit},
-                     {"band", row.band_text},
-                     {"source", claim.source},
-                     {"verdict", !met             ? kMissed
-                                 : row.calibrated ? "calibrated"
-                                                  : kMet}};
-  if (measured) out["measured"] = *measured;
-  return out;
+void list(const std::vector<Plan>& plans) {
+  for (const Plan& plan : plans) {
+    fmt::print("{:<16} {}\n", plan.id, plan.title);
+    for (const lab::Claim& claim : plan.claims) {
+      if (claim.id != plan.id) fmt::print("  {:<14} {}\n", claim.id, claim.what);
+    }
+  }
 }
 
-// A row for each value, and behind several one for all of them.
-nlohmann::json judge(const Claim& claim) {
-  nlohmann::json rows = nlohmann::json::array();
-  std::size_t met = 0;
-  for (const ClaimRow& row : claim.rows) {
-    rows.push_back(judge(claim, row));
-    if (rows.back()["verdict"] != kMissed) ++met;
+// An experiment as a whole, or with the claim of that name alone. False if there is neither.
+bool pick(const std::vector<Plan>& plans, const std::string& id, std::vector<Plan>& asked) {
+  const auto is_it = [&](const auto& it) { return it.id == id; };
+  for (const Plan& plan : plans) {
+    const auto claim = std::find_if(plan.claims.begin(), plan.claims.end(), is_it);
+    if (plan.id != id && claim == plan.claims.end()) continue;
+    auto target = std::find_if(asked.begin(), asked.end(), [&](const Plan& p) { return p.id == plan.id; });
+    if (target == asked.end()) {
+      target = asked.insert(asked.end(), plan);
+      target->claims.clear();
+    }
+    if (plan.id == id) {
+      target->claims = plan.claims;
+    } else if (std::none_of(target->claims.begin(), target->claims.end(), is_it)) {
+      target->claims.push_back(*claim);
+    }
+    return true;
   }
-  if (claim.rows.size() == 1) return rows;
-  rows.push_back({{"id", claim.id},
-                  {"row", nullptr},
-                  {"claimed", claim.rows.size()},
-                  {"measured", met},
-                  {"unit", "rows"},
-                  {"band", "every row"},
-                  {"source", claim.source},
-                  {"verdict", met == claim.rows.size() ? kMet : kMissed}});
-  return rows;
-}
-
-void print(const Claim& claim, const nlohmann::json& rows) {
-  fmt::print("{}: {} ({})\n", claim.id, claim.what, claim.source);
-  fmt::print("  {:<38} {:>8} {:<4} {:>9}  {:<9}  {}\n", "", "claimed", "", "measured", "band", "verdict");
-  for (const auto& row : rows) {
-    const bool whole = row["row"].is_null();
-    const std::string measured = row["measured"].is_null() ? "not here"
-                                 : whole                   ? row["measured"].dump()
-                                                           : fmt::format("{:.2f}", row["measured"].get<double>());
-    fmt::print("  {:<38} {:>8} {:<4} {:>9}  {:<9}  {}\n", whole ? "all" : row["row"].get<std::string>(),
-               fmt::format("{:g}", row["claimed"].get<double>()), row["unit"].get<std::string>(), measured,
-               row["band"].get<std::string>(), row["verdict"].get<std::string>());
-  }
-  fmt::print("\n");
+  return false;
 }
 
 int run(const Options& options) {
-  const std::vector<Claim> claims = known_claims();
-  if (options.ids.empty()) return usage_error(fmt::format("which claim? Known are {}", known_ids(claims)));
-  std::vector<const Claim*> asked;
+  const auto shelf = shelf_of(options.experiment.profiles);
+  if (!shelf) return usage_error(shelf.error());
+  const auto plans = lab::library_plans(*shelf);
+  if (!plans) return usage_error(plans.error());
+  if (options.list) {
+    list(*plans);
+    return kOk;
+  }
+  if (options.all && !options.ids.empty()) return usage_error("either --all or some of them");
+  if (options.all) return run_experiments(*plans, options.experiment);
+  if (options.ids.empty()) return usage_error(fmt::format("which claim? Known are {}", known_ids(*plans)));
+  std::vector<Plan> asked;
   for (const std::string& id : options.ids) {
-    const auto found = std::find_if(claims.begin(), claims.end(), [&](const Claim& c) { return c.id == id; });
-    if (found == claims.end()) {
-      return usage_error(fmt::format("there is no claim '{}'; known are {}", id, known_ids(claims)));
+    if (!pick(*plans, id, asked)) {
+      return usage_error(fmt::format("there is no claim '{}'; known are {}", id, known_ids(*plans)));
     }
-    asked.push_back(&*found);
   }
-  bool missed = false;
-  nlohmann::json all = nlohmann::json::array();
-  for (const Claim* claim : asked) {
-    const nlohmann::json rows = judge(*claim);
-    missed |= std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row["verdict"] == kMissed; });
-    if (!options.json) print(*claim, rows);
-    all.insert(all.end(), rows.begin(), rows.end());
-  }
-  if (options.json) fmt::print("{}\n", all.dump(2));
-  return missed ? kFailed : kOk;
+  return run_experiments(asked, options.experiment);
 }
 
 }  // namespace
@@ -107,8 +88,10 @@ int run(const Options& options) {
 Command add_reproduce(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("reproduce", "Measure what papers claim, and say whether it is so here");
   auto options = std::make_shared<Options>();
-  app.add_option("ID", options->ids, "Claims: srnic-table1, ...; without any, those that are known are listed");
-  app.add_flag("--json", options->json, "Print as JSON");
+  app.add_option("ID", options->ids, "Experiments or claims: srnic-fig2, srnic-table1, ...");
+  app.add_flag("--all", options->all, "All experiments");
+  app.add_flag("--list", options->list, "Name all experiments and claims");
+  add_experiment_options(app, options->experiment);
   return {.app = &app, .run = [options] { return run(*options); }};
 }
 

@@ -59,10 +59,17 @@ void ChipWorld::tell(const nic::LossEvent& e) {
   host_.event(host_.software_free_, ChipHost::What::loss, 0);
 }
 
-void ChipWorld::turn_given(std::uint32_t slot, bool ready) {
-  Time& heard = host_.orders_[slot].heard;
-  heard = std::max(heard, shell_.cursor() + shell_.cycles(shell_.spec().turn_cycles));
-  if (ready) host_.event(heard, ChipHost::What::dequeue, slot);
+void ChipWorld::turn_given(std::uint32_t slot) {
+  ChipHost::Order& order = host_.orders_[slot];
+  order.turn_ends = shell_.cursor() + shell_.cycles(shell_.spec().turn_cycles);
+  order.in_turn = true;
+}
+
+// Most turns leave nothing to do, and their end needs no event.
+void ChipWorld::turn_wanted(std::uint32_t slot) {
+  ChipHost::Order& order = host_.orders_[slot];
+  if (!std::exchange(order.in_turn, false)) return;  // it stands in the schedule queue, or will
+  host_.event(std::max(order.turn_ends, host_.fabric_.now()), ChipHost::What::dequeue, slot);
 }
 
 // ---- the host -------------------------------------------------------------------------------------------

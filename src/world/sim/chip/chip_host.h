@@ -76,7 +76,9 @@ class ChipHost {
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
-    Time heard = 0;                    // when the last turn, packet or doorbell has been dealt with: the next turn is after
+    Time heard = 0;                    // when the last packet or doorbell has been dealt with: the next turn comes after
+    Time turn_ends = 0;                // of the turn that was given last,
+    bool in_turn = false;              //   whose end nobody waits for yet
     bool carried = false;              // the doorbell brought the first entry
   };
   struct Stored {

@@ -21,7 +21,8 @@ class ChipWorld {
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   void tell(const nic::LossEvent& e);
-  void turn_given(std::uint32_t slot, bool ready);
+  void turn_given(std::uint32_t slot);
+  void turn_wanted(std::uint32_t slot);
   void read(nic::BusRead what, const void*, std::size_t bytes) { shell_.read(what, bytes); }
   void place(std::byte*, std::span<const std::byte> data) { shell_.place(data.size()); }
   void touch(nic::OnChip what, std::uint64_t key) {

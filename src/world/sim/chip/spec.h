@@ -1,5 +1,5 @@
-// What a card costs as hardware: the numbers that the timing shell charges by. Profiles (profiles/*.toml) set them, each
-// with its source; 0 is free or without limit unless it says otherwise.
+// What a card costs as hardware: the numbers that the timing shell charges by. Profiles (profiles/*.toml) set them,
+// each with its source; 0 is free or without limit unless it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,6 @@ struct ChipSpec {
 
   PcieSpec pcie{};
   bool doorbell_carries_work = false;  // the first entry of an idle queue comes with its doorbell (write-combining)
-  bool receive_prefetch = false;       // receive entries are there before messages are
   std::uint32_t completion_bytes = 64;
 
   CacheSpec contexts{};

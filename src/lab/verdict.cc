@@ -1,10 +1,10 @@
-#include "cli/reproduce/verdict.h"
+#include "lab/verdict.h"
 
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 
-namespace weft::cli {
+namespace weft::lab {
 namespace {
 
 std::optional<double> number(std::string_view text) {
@@ -21,6 +21,12 @@ std::optional<Band> parse_band(std::string_view text) {
   if (text == "exact") return Band{};
   Band band;
   std::optional<double> bound;
+  if (const std::size_t dots = text.find(".."); dots != std::string_view::npos) {
+    const auto most = number(text.substr(dots + 2));
+    bound = number(text.substr(0, dots));
+    if (!bound || !most || *most < *bound) return std::nullopt;
+    return Band{Band::Kind::between, *bound, *most};
+  }
   if (text.starts_with("<=") || text.starts_with(">=")) {
     band.kind = text[0] == '<' ? Band::Kind::at_most : Band::Kind::at_least;
     bound = number(text.substr(2));
@@ -40,6 +46,7 @@ bool is_met(const Band& band, const std::string& claimed, double measured) {
     case Band::Kind::at_most: return measured <= band.bound;
     case Band::Kind::at_least: return measured >= band.bound;
     case Band::Kind::within: return std::abs(measured - claim) <= std::abs(claim) * band.bound / 100;
+    case Band::Kind::between: return measured >= band.bound && measured <= band.most;
     case Band::Kind::exact: break;
   }
   const std::size_t point = claimed.find('.');
@@ -47,4 +54,13 @@ bool is_met(const Band& band, const std::string& claimed, double measured) {
   return std::round(measured * scale) == std::round(claim * scale);
 }
 
-}  // namespace weft::cli
+std::string_view verdict_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::met: return "met";
+    case Verdict::missed: return "missed";
+    case Verdict::calibrated: return "calibrated";
+  }
+  return "";
+}
+
+}  // namespace weft::lab

@@ -1,9 +1,9 @@
 // When a claim counts as reproduced.
-#include "cli/reproduce/verdict.h"
+#include "lab/verdict.h"
 
 #include <gtest/gtest.h>
 
-namespace weft::cli {
+namespace weft::lab {
 namespace {
 
 bool met(std::string_view band, const std::string& claimed, double measured) {
@@ -37,11 +37,19 @@ TEST(Verdict, ABoundIsWhatCounts) {
   EXPECT_FALSE(met(">= 17.8", "18", 17.7));
 }
 
+TEST(Verdict, ARangeHasBothItsEnds) {
+  EXPECT_TRUE(met("256..512", "256", 256));
+  EXPECT_TRUE(met("256..512", "256", 512));
+  EXPECT_FALSE(met("256..512", "256", 255));
+  EXPECT_FALSE(met("256..512", "256", 513));
+}
+
 TEST(Verdict, WhatIsNoBandIsRefused) {
-  for (const char* text : {"", "about", "5", "%", "-5%", "<=", ">= x", "<= 4.4 MB", "==3"}) {
+  for (const char* text :
+       {"", "5..", "..5", "9..5", "1..2..3", "about", "5", "%", "-5%", "<=", ">= x", "<= 4.4 MB", "==3"}) {
     EXPECT_FALSE(parse_band(text)) << text;
   }
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::lab

@@ -1,0 +1,99 @@
+// Results for programs: JSON and CSV.
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/experiment/output.h"
+#include "lab/judge.h"
+#include "lab/metrics.h"
+
+namespace weft::cli {
+namespace {
+
+using lab::Study;
+using lab::Verdict;
+
+nlohmann::json head_of(const Study& study, const lab::JudgedClaim& judged) {
+  nlohmann::json head{{"experiment", study.plan->id},
+                      {"id", judged.claim->id},
+                      {"source", judged.claim->source},
+                      {"extent", study.extent == lab::Extent::quick ? "quick" : "full"},
+                      {"seed", nullptr}};
+  if (!study.points.empty()) head["seed"] = study.points.front().setting.seed;
+  return head;
+}
+
+nlohmann::json row_of(const lab::JudgedRow& judged, nlohmann::json out) {
+  const lab::ClaimRow& row = *judged.row;
+  out["row"] = row.name;
+  out["claimed"] = std::strtod(row.claimed.c_str(), nullptr);
+  out["measured"] = nullptr;
+  if (judged.measured) out["measured"] = *judged.measured;
+  out["unit"] = row.unit;
+  out["band"] = row.band_text;
+  out["value"] = row.value;
+  out["verdict"] = verdict_text(judged.verdict);
+  out["recorded"] = verdict_text(judged.recorded());
+  if (!row.why.empty()) out["why"] = row.why;
+  if (!judged.failure.empty()) out["failure"] = judged.failure;
+  return out;
+}
+
+// Behind several rows, one for all of them.
+nlohmann::json whole_of(const lab::JudgedClaim& judged, nlohmann::json out) {
+  const auto as_recorded = [](const lab::JudgedRow& r) { return r.recorded() != Verdict::missed; };
+  const std::size_t missed = judged.count(Verdict::missed);
+  out["row"] = nullptr;
+  out["claimed"] = judged.rows.size();
+  out["measured"] = judged.rows.size() - missed;
+  out["unit"] = "rows";
+  out["band"] = "every row";
+  out["verdict"] = verdict_text(missed == 0 ? Verdict::met : Verdict::missed);
+  out["recorded"] =
+      verdict_text(std::all_of(judged.rows.begin(), judged.rows.end(), as_recorded) ? Verdict::met : Verdict::missed);
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+std::string verdicts_json(const std::vector<Study>& studies) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Study& study : studies) {
+    for (const auto& judged : judge(study)) {
+      const nlohmann::json head = head_of(study, judged);
+      for (const auto& row : judged.rows) all.push_back(row_of(row, head));
+      if (judged.rows.size() > 1) all.push_back(whole_of(judged, head));
+    }
+  }
+  return all.dump(2) + '\n';
+}
+
+std::string points_csv(const std::vector<Study>& studies) {
+  std::string text = "experiment,series,profile,point,seed,metric,unit,value,failure\n";
+  for (const Study& study : studies) {
+    for (std::size_t i = 0; i < study.points.size(); ++i) {
+      const lab::Point& point = study.points[i];
+      const std::string head =
+          fmt::format("{},{},{},{},{}", quoted(study.plan->id), quoted(study.plan->series[point.series].name),
+                      quoted(point.setting.profile.name), quoted(where_text(*study.plan, point)), point.setting.seed);
+      const auto& result = study.results[i];
+      if (!result.failure.empty()) text += fmt::format("{},,,,{}\n", head, quoted(result.failure));
+      for (const lab::Metric& metric : lab::kMetrics) {
+        const auto value = metric_of(result, metric.name);
+        if (value) text += fmt::format("{},{},{},{},\n", head, metric.name, metric.unit, *value);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,102 @@
+#include "lab/card_measures.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "nic/on_chip.h"
+#include "wire/frame.h"
+
+namespace weft::lab {
+namespace {
+
+using nic::Design;
+using nic::Structure;
+using Measured = std::optional<double>;
+
+constexpr std::uint32_t kQps = 10'000;  // the paper's "10K"
+
+double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / nic::kMegabyte; }
+
+template <Design kDesign, Structure kStructure>
+Measured on_chip() {
+  return megabytes(nic::on_chip_bytes(kDesign, kStructure, kQps));
+}
+Measured reordering_gigabytes() {
+  return megabytes(nic::on_chip_bytes(Design::conventional, Structure::reordering_buffers, kQps)) / 1024;
+}
+Measured scheduler() { return megabytes(nic::scheduler_bytes(kQps)); }
+Measured total() { return megabytes(nic::on_chip_total(Design::srnic, kQps)); }
+Measured schedule_queue() {
+  return static_cast<double>(nic::on_chip_bytes(Design::srnic, Structure::schedule_queue, kQps)) / nic::kKilobyte;
+}
+// Mellanox's CX-5, in the paper: 256 queue pairs before it slows down, and 2 MB.
+Measured connections_ratio() { return (kQps / *total()) / (256 / 2.0); }
+
+// ---- headers: frames are encoded, and what is not payload counted ------------------------------------------------
+
+constexpr std::size_t kPayload = 1024;
+
+Measured header_bytes(wire::Opcode opcode) {
+  const std::vector<std::byte> payload(kPayload);
+  std::vector<std::byte> datagram(2 * kPayload), frame(2 * kPayload);
+  wire::Flow flow;
+  flow.source = wire::Address::v4(192, 0, 2, 1);
+  flow.destination = wire::Address::v4(192, 0, 2, 2);
+  wire::Headers headers;
+  headers.bth.opcode = opcode;
+  const std::size_t bytes = wire::encode_datagram(headers, payload, flow, datagram);
+  const std::size_t whole = wire::build_frame(flow, std::span(datagram).first(bytes), frame);
+  if (bytes == 0 || whole == 0) return std::nullopt;
+  return static_cast<double>(whole - kPayload);
+}
+Measured roce_header() { return header_bytes(wire::Opcode::rc_send_middle); }
+Measured send_header() { return header_bytes(wire::Opcode::srnic_send_middle); }
+Measured write_header() { return header_bytes(wire::Opcode::srnic_write_middle); }
+
+// How much less payload fits into the same bits, in per cent.
+Measured goodput_change(Measured header) {
+  if (!header) return std::nullopt;
+  return ((kPayload + *roce_header()) / (kPayload + *header) - 1) * 100;
+}
+Measured send_goodput() { return goodput_change(send_header()); }
+Measured write_goodput() { return goodput_change(write_header()); }
+
+constexpr auto kConventional = Design::conventional;
+constexpr auto kSrnic = Design::srnic;
+constexpr std::array kMeasures{
+    CardMeasure{"conventional_receive_buffer", "MB at 10 000 queue pairs, as the next ones",
+                on_chip<kConventional, Structure::receive_buffer>},
+    CardMeasure{"conventional_qpc", "MB", on_chip<kConventional, Structure::contexts>},
+    CardMeasure{"conventional_mtt", "MB", on_chip<kConventional, Structure::translations>},
+    CardMeasure{"conventional_wqe_cache", "MB", on_chip<kConventional, Structure::work_caches>},
+    CardMeasure{"conventional_bitmap", "MB", on_chip<kConventional, Structure::bitmaps>},
+    CardMeasure{"conventional_reordering", "GB", reordering_gigabytes},
+    CardMeasure{"conventional_requests", "MB", on_chip<kConventional, Structure::outstanding_requests>},
+    CardMeasure{"receive_buffer", "MB", on_chip<kSrnic, Structure::receive_buffer>},
+    CardMeasure{"qpc", "MB", on_chip<kSrnic, Structure::contexts>},
+    CardMeasure{"mtt", "MB", on_chip<kSrnic, Structure::translations>},
+    CardMeasure{"wqe_cache", "MB", on_chip<kSrnic, Structure::work_caches>},
+    CardMeasure{"bitmap", "MB", on_chip<kSrnic, Structure::bitmaps>},
+    CardMeasure{"reordering", "MB", on_chip<kSrnic, Structure::reordering_buffers>},
+    CardMeasure{"requests", "MB", on_chip<kSrnic, Structure::outstanding_requests>},
+    CardMeasure{"scheduler", "MB: schedule queue, acknowledgement queue and timers", scheduler},
+    CardMeasure{"total", "MB: all that is on chip", total},
+    CardMeasure{"schedule_queue", "KB", schedule_queue},
+    CardMeasure{"connections_ratio", "queue pairs for each MB, against 256 in 2 MB", connections_ratio},
+    CardMeasure{"roce_header", "B of a frame's headers, in a message's middle", roce_header},
+    CardMeasure{"send_header", "B, srnic", send_header},
+    CardMeasure{"write_header", "B, srnic", write_header},
+    CardMeasure{"send_goodput", "% that srnic's header changes goodput by at 1024 bytes", send_goodput},
+    CardMeasure{"write_goodput", "%", write_goodput}};
+
+}  // namespace
+
+std::span<const CardMeasure> card_measures() { return kMeasures; }
+
+const CardMeasure* find_card_measure(std::string_view name) {
+  const auto* found = std::find_if(kMeasures.begin(), kMeasures.end(), [&](const auto& m) { return m.name == name; });
+  return found == kMeasures.end() ? nullptr : found;
+}
+
+}  // namespace weft::lab

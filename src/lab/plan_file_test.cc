@@ -1,0 +1,186 @@
+// Plans: what they say, and what is said about those that make no sense.
+#include "lab/plan_file.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/library.h"
+
+namespace weft::lab {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kHead = "[experiment]\nid = 'e'\ntitle = 't'\n";
+const std::string kSeries = kHead + "[[series]]\nname = 'A'\nprofile = 'srnic'\n";
+const std::string kSweep = kSeries + "[[sweep]]\nkey = 'qps'\nvalues = [1, 2]\n";
+
+tl::expected<Plan, std::string> read(const std::string& text) { return read_plan(text, "x.toml", ProfileShelf()); }
+
+void refused(const std::string& text, int line, const std::string& why) {
+  const auto plan = read(text);
+  ASSERT_FALSE(plan) << text;
+  EXPECT_THAT(plan.error(), StartsWith("x.toml:" + std::to_string(line) + ":")) << text;
+  EXPECT_THAT(plan.error(), HasSubstr(why)) << text;
+}
+
+TEST(Plan, EachThatWeCarryCanBeReadAndNamesAreUnique) {
+  std::set<std::string> experiments, claims;
+  for (const LibraryFile& file : kExperiments) {
+    const auto plan = read_plan(file.text, std::string(file.name), ProfileShelf());
+    ASSERT_TRUE(plan) << plan.error();
+    EXPECT_EQ(plan->id, file.name) << "the file is called after the experiment";
+    EXPECT_TRUE(experiments.insert(plan->id).second);
+    for (const Claim& claim : plan->claims) EXPECT_TRUE(claims.insert(claim.id).second) << claim.id;
+  }
+  EXPECT_THAT(claims, testing::IsSupersetOf({"srnic-table1", "srnic-table2", "srnic-header", "srnic-schedq",
+                                             "srnic-18x", "srnic-fig2", "srnic-fig9", "srnic-fig10a", "srnic-fig10b",
+                                             "srnic-fig11", "srnic-ctrl", "star-fig1"}));
+}
+
+TEST(Plan, EveryCalibratedNumberNamesAClaim) {
+  const ProfileShelf shelf;
+  const auto plans = library_plans(shelf);
+  ASSERT_TRUE(plans) << plans.error();
+  std::set<std::string> claims;
+  for (const Plan& plan : *plans) {
+    for (const Claim& claim : plan.claims) claims.insert(claim.id);
+  }
+  for (const std::string& name : shelf.names()) {
+    const auto profile = shelf.find(name);
+    ASSERT_TRUE(profile) << profile.error();
+    for (const Parameter& p : profile->parameters) {
+      EXPECT_TRUE(p.calibrated_on.empty() || claims.contains(p.calibrated_on)) << name << ": " << p.key;
+    }
+  }
+}
+
+TEST(Plan, LaterWordsWinOverEarlierOnes) {
+  const auto plan = read(kHead + R"(
+[base]
+bytes = "4 KB"
+time_limit = "1 ms"
+contexts.entries = 7
+[quick]
+time_limit = "10 us"
+[[series]]
+name = "A"
+profile = "connectx6"
+set = { bytes = 64 }
+[[sweep]]
+key = "qps"
+values = [1, 2, 4]
+quick = [4]
+[[sweep]]
+key = "loss"
+values = [0, "1%"])");
+  ASSERT_TRUE(plan) << plan.error();
+  const auto points = points_of(*plan, Extent::full);
+  ASSERT_EQ(points.size(), 6U);
+  EXPECT_EQ(points[3].setting.bytes, 64U);
+  EXPECT_EQ(points[3].setting.qps, 2U);
+  EXPECT_EQ(points[3].setting.loss, 0.01);
+  EXPECT_EQ(points[3].at, (std::vector<double>{2, 1}));
+  EXPECT_EQ(points[3].setting.time_limit, milliseconds(1));
+  EXPECT_EQ(points[3].setting.profile.chip.contexts.entries, 7U);
+  const auto quick = points_of(*plan, Extent::quick, 9);
+  ASSERT_EQ(quick.size(), 2U);
+  EXPECT_EQ(quick[0].setting.qps, 4U);
+  EXPECT_EQ(quick[0].setting.time_limit, microseconds(10));
+  EXPECT_EQ(quick[0].setting.seed, 9U);
+}
+
+TEST(Plan, SettingsThatChangeTogetherAreOneAxis) {
+  const auto plan = read(kSeries + R"(
+[[sweep]]
+key = "share"
+at = [{ x = 10, set = { contexts.entries = 5, mtt_cache_bytes = 80 } }, { x = 20, set = { contexts.entries = 6 } }])");
+  ASSERT_TRUE(plan) << plan.error();
+  const auto points = points_of(*plan, Extent::full);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(points[0].at[0], 10);
+  EXPECT_EQ(points[0].setting.profile.chip.contexts.entries, 5U);
+  EXPECT_EQ(points[0].setting.profile.device.card.mtt_cache_bytes, 80U);
+}
+
+TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
+  refused("[[series]]\nname = 'A'", 1, "[experiment] with id and title is missing");
+  refused("[experiment]\nid = 'e'", 1, "an id and a title");
+  refused("[experiment]\nid = 'a b'\ntitle = 't'", 2, "letters, digits, - and _, not 'a b'");
+  refused(kHead, 1, "nothing to run");
+  refused(kHead + "[bse]\n", 4, "there is no 'bse' here. Did you mean 'base'?");
+  refused(kHead + "[base]\nbites = 512", 5, "there is no setting 'bites'. Did you mean 'bytes'?");
+  refused(kHead + "[base]\ntime_limit = 200", 5, "time_limit is in ps, ns, us, ms or s, and has no unit here");
+  refused(kHead + "[base]\nloss = '200%'", 5, "loss is from 0 % to 100 %");
+  refused(kHead + "[base]\noperation = 'sned'", 5, "one of send, write, read");
+  refused(kHead + "[[series]]\nname = 'A B'\nprofile = 'srnic'", 4, "letters, digits and _, not 'A B'");
+  refused(kHead + "[[series]]\nname = 'A'", 4, "series 'A' has no profile");
+  refused(kHead + "[[series]]\nname = 'A'\nprofile = 'srnick'", 6, "Did you mean 'srnic'?");
+  refused(kHead + "[[series]]\nname = 'A'\nprofile = 'no.toml'", 6, "cannot read no.toml");
+  refused(kSeries + "[[series]]\nname = 'A'\nprofile = 'srnic'", 7, "two series 'A'");
+  refused(kSeries + "[[sweep]]\nkey = 'qpz'\nvalues = [1]", 8, "there is no setting 'qpz'. Did you mean 'qps'?");
+  refused(kSeries + "[[sweep]]\nkey = 'qps'\nvalues = [1,\n0]", 10, "qps is from 1");
+  refused(kSeries + "[[sweep]]\nkey = 'qps'\nvalues = []", 7, "no points");
+  refused(kSweep + "quick = [3]", 10, "no value of 'qps'");
+  refused(kSweep + "[[sweep]]\nkey = 'qps'\nvalues = [1]", 10, "'qps' is swept twice");
+  refused(kSweep + "[[plot]]\nmetric = 'mac'\n", 11, "there is no metric 'mac'");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx = 'loss'\n", 12, "'loss' is not swept");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nx_scale = 'cubic'\n", 12, "linear, log2, log or steps");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nseries = ['B']\n", 12, "there is no series 'B'");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nclaimed = [{ x = 1 }]\n", 12, "a claimed point is { x = ");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nclaimed = [{ x = 1, y = 1, with = 5 }]\n", 12, "'within'?");
+  refused(kSweep + "[[plot]]\nmetric = 'mac_gbps'\nband = [{ x = [2, 1] }]\n", 12, "a range is [least, most]");
+  refused("[experiment\n", 1, "");
+}
+
+TEST(Plan, AChipThatIsTooSmallForAPointIsRefused) {
+  refused(kSeries + "[[sweep]]\nkey = 'mtt_cache_bytes'\nvalues = ['1 MB', '3 MB']", 7, "A at mtt_cache_bytes 3 MB: 5");
+}
+
+TEST(Plan, TooManyRunsAreRefused) {
+  refused(
+      kSweep + "[[sweep]]\nkey = 'seed'\nvalues = [" +
+          [] {
+            std::string all;
+            for (int i = 0; i < 2049; ++i) all += std::to_string(i) + ",";
+            return all;
+          }() +
+          "]",
+      7, "4098 runs, 4096 are allowed");
+}
+
+TEST(Plan, AClaimThatCannotBeEvaluatedIsRefused) {
+  const std::string claim = kSweep + "[[claim]]\nid='a'\nwhat='b'\nsource='c'\nrow=[\n";
+  refused(claim + "1]", 15, "a row is a table");
+  refused(claim + "{claimed='1',band='exact',value='1'}]", 15, "a row has a name");
+  refused(claim + "{name='n',claimed='much',band='exact',value='1'}]", 15, "not 'much'");
+  refused(claim + "{name='n',claimed='1',band='near',value='1'}]", 15, "not 'near'");
+  refused(claim + "{name='n',claimed='1',band='exact',value='max(A.mac)'}]", 15, "there is no metric 'mac'");
+  refused(claim + "{name='n',claimed='1',band='exact',value='A.mac_gbps[3]'}]", 15, "no point at 3");
+  refused(claim + "{name='n',claimed='1',band='exact',value='1',wy='x'}]", 15, "Did you mean 'why'?");
+  refused(kSweep + "quick = [1]\n[[claim]]\nid='a'\nwhat='b'\nsource='c'\nrow=[\n" +
+              "{name='n',claimed='1',band='exact',value='A.mac_gbps[2]'}]",
+          16, "in the quick set: A.mac_gbps has no point at 2");
+  refused(kHead + "[[claim]]\nid = 'a'\nwhat = 'b'", 4, "claim 'a': id, what, source and row are needed");
+}
+
+TEST(Plan, ARowsOwnUnitAndBandWinOverItsClaims) {
+  const auto plan = read(kHead + R"([[claim]]
+    id = "a"
+    what = "b"
+    source = "c"
+    unit = "MB"
+    band = "5%"
+    row = [{ name = "x", claimed = "1", value = "1" },
+           { name = "y", claimed = "2", value = "1", unit = "GB", band = "exact" }])");
+  ASSERT_TRUE(plan) << plan.error();
+  const auto& rows = plan->claims.at(0).rows;
+  EXPECT_EQ(rows[0].unit + rows[0].band_text, "MB5%");
+  EXPECT_EQ(rows[1].unit + rows[1].band_text, "GBexact");
+}
+
+}  // namespace
+}  // namespace weft::lab

@@ -1,0 +1,21 @@
+// The parts of a plan's file: settings, axes, figures, claims. Each adds to the plan that was read so far.
+#pragma once
+
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "lab/plan.h"
+#include "lab/study.h"
+#include "lab/toml_reader.h"
+
+namespace weft::lab {
+
+// qps = 128, duration = "200us", contexts.entries = 1024
+[[nodiscard]] tl::expected<std::vector<Override>, std::string> read_overrides(const toml::table& table,
+                                                                              const Place& place);
+[[nodiscard]] tl::expected<void, std::string> read_axis(const toml::table& table, const Place& place, Plan& plan);
+[[nodiscard]] tl::expected<void, std::string> read_plot(const toml::table& table, const Place& place, Plan& plan);
+[[nodiscard]] tl::expected<void, std::string> read_claim(const toml::table& table, const Place& place, Plan& plan);
+
+}  // namespace weft::lab

@@ -1,0 +1,13 @@
+// A figure of cells as SVG: one axis across, another one or the series upwards, the metric as colour and as a number.
+// The best cell of each row is framed.
+#pragma once
+
+#include <string>
+
+#include "lab/study.h"
+
+namespace weft::lab {
+
+[[nodiscard]] std::string heat_map(const Study& study, const Plot& plot, const std::string& id);
+
+}  // namespace weft::lab

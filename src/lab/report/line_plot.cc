@@ -1,0 +1,211 @@
+#include "lab/report/line_plot.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "lab/report/html.h"
+#include "lab/report/ruler.h"
+
+namespace weft::lab {
+namespace {
+
+// In units of the picture, which the page scales.
+constexpr double kWidth = 480, kHeight = 320;
+constexpr double kLeft = 62, kRight = 16, kTop = 14, kBottom = 52;
+
+struct Range {
+  double least, most;
+  void include(double value) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+};
+
+class Picture {
+ public:
+  Picture(const Study& study, const Plot& plot)
+      : study_(study),
+        plot_(plot),
+        lines_(lines_of(study, plot)),
+        styles_(styles_of(study, lines_)),
+        x_(x_ruler()),
+        y_(y_ruler()) {}
+
+  std::string draw(const std::string& id) {
+    const std::string words = describe();
+    out_ = fmt::format(
+        "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{}-t {}-d\">"
+        "<title id=\"{}-t\">{}</title><desc id=\"{}-d\">{}</desc>",
+        kWidth, kHeight, id, id, id, escape(plot_.title), id, escape(words));
+    draw_bands();
+    draw_axes();
+    for (std::size_t i = lines_.size(); i > 0; --i) draw_line(i - 1);  // the first is on top
+    draw_claimed();
+    return out_ + "</svg>";
+  }
+
+ private:
+  [[nodiscard]] double across(double x) const { return kLeft + x_.place(x) * (kWidth - kLeft - kRight); }
+  [[nodiscard]] double down(double y) const { return kHeight - kBottom - y_.place(y) * (kHeight - kTop - kBottom); }
+  [[nodiscard]] static double clamp_y(double y) { return std::clamp(y, kTop, kHeight - kBottom); }
+
+  [[nodiscard]] Curve curve(std::size_t line) const {
+    return curve_of(study_, lines_[line].series, plot_.x_axis, lines_[line].pins, plot_.metric);
+  }
+
+  [[nodiscard]] Ruler x_ruler() const {
+    const Axis& axis = study_.plan->axes[plot_.x_axis];
+    const auto& points = study_.extent == Extent::quick ? axis.quick : axis.points;
+    Range range{points.front().x, points.front().x};
+    for (const AxisPoint& p : points) range.include(p.x);
+    for (const PlotPoint& p : plot_.claimed) range.include(p.x);
+    if (plot_.x_scale == Scale::linear && range.least > 0 && range.least < range.most / 4) range.least = 0;
+    return {plot_.x_scale, range.least, range.most, points, axis.kind};
+  }
+  [[nodiscard]] Ruler y_ruler() const {
+    Range range{plot_.y_least.value_or(0), 0};
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      for (const auto& [x, y] : curve(i)) range.include(y);
+    }
+    for (const PlotPoint& p : plot_.claimed) range.include(p.y);
+    for (const PlotBand& b : plot_.bands) range.include(b.y_most.value_or(0));
+    const bool linear = plot_.y_scale == Scale::linear;
+    double least = range.least;
+    for (std::size_t i = 0; !linear && i < lines_.size(); ++i) {
+      for (const auto& [x, y] : curve(i)) {
+        if (y > 0 && (least <= 0 || y < least)) least = y;
+      }
+    }
+    // What is measured is in the picture, whatever the plan thought it would be.
+    const double most = std::max(plot_.y_most.value_or(0), range.most);
+    return {plot_.y_scale, least, most > plot_.y_most.value_or(0) ? round_up(most) : most};
+  }
+
+  [[nodiscard]] std::string describe() const {
+    std::string text = fmt::format("{} by {}.", plot_.y_title, plot_.x_title);
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      const Curve c = curve(i);
+      if (c.empty()) continue;
+      text += fmt::format(" {}: {} at {}, {} at {}.", lines_[i].label, number_text(c.front().second, 4),
+                          number_text(c.front().first), number_text(c.back().second, 4), number_text(c.back().first));
+    }
+    for (const PlotPoint& p : plot_.claimed) {
+      text += fmt::format(" Claimed: {} at {}.", number_text(p.y), number_text(p.x));
+    }
+    return text;
+  }
+
+  void draw_bands() {
+    for (const PlotBand& band : plot_.bands) {
+      const double left = band.x_least ? across(*band.x_least) : kLeft;
+      const double right = band.x_most ? across(*band.x_most) : kWidth - kRight;
+      const double top = band.y_most ? clamp_y(down(*band.y_most)) : kTop;
+      const double bottom = band.y_least ? clamp_y(down(*band.y_least)) : kHeight - kBottom;
+      out_ += fmt::format(
+          "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
+          "<title>band: {}</title></rect>",
+          left, top, std::max(right - left, 2.0), std::max(bottom - top, 2.0), escape(band.label));
+    }
+  }
+
+  void draw_axes() {
+    const double bottom = kHeight - kBottom, right = kWidth - kRight;
+    for (const Tick& tick : y_.ticks()) {
+      const double y = down(tick.value);
+      out_ += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", kLeft, y, right);
+      out_ += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", kLeft - 7,
+                          y + 4, tick.label);
+    }
+    for (const Tick& tick : x_.ticks()) {
+      const double x = across(tick.value);
+      out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v5\"/>", x, bottom);
+      out_ += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x,
+                          bottom + 21, escape(tick.label));
+    }
+    out_ += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>", kLeft, kTop, bottom, right);
+    out_ += fmt::format("<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
+                        (kLeft + right) / 2, kHeight - 8, escape(plot_.x_title));
+    out_ += fmt::format(
+        "<text class=\"name\" transform=\"translate(13 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        (kTop + bottom) / 2, escape(plot_.y_title));
+  }
+
+  void draw_line(std::size_t line) {
+    const Curve points = curve(line);
+    std::string path;
+    for (const auto& [x, y] : points) {
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", across(x), down(y));
+    }
+    out_ += fmt::format("<g class=\"s{}\">", styles_[line]);
+    if (points.size() > 1) out_ += fmt::format("<path class=\"line\" d=\"{}\"/>", path);
+    for (const auto& [x, y] : points) {
+      const auto words = fmt::format("{}: {} at {}", lines_[line].label, number_text(y, 4), number_text(x));
+      out_ += marker(styles_[line], across(x), down(y), words);
+    }
+    out_ += "</g>";
+  }
+
+  void draw_claimed() {
+    for (const PlotPoint& point : plot_.claimed) {
+      const double x = across(point.x), y = down(point.y);
+      if (point.within > 0) {
+        const double top = clamp_y(down(point.y * (1 + point.within / 100)));
+        const double bottom = clamp_y(down(point.y * (1 - point.within / 100)));
+        out_ +=
+            fmt::format("<path class=\"reach\" d=\"M{0:.1f} {1:.1f}h10m-5 0V{2:.1f}m-5 0h10\"/>", x - 5, top, bottom);
+      }
+      out_ += fmt::format(
+          "<path class=\"claim\" d=\"M{0:.1f} {1:.1f}m-6 -6l12 12m0 -12l-12 12\"><title>claimed: {2}</title></path>", x,
+          y, escape(point.label));
+      const bool left = x > kWidth * 0.6;
+      const double text_y = y < kTop + 24 ? y + 22 : y - 11;
+      out_ += fmt::format("<text class=\"said\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
+                          left ? x + 6 : x - 6, text_y, left ? "end" : "start", escape(point.label));
+    }
+  }
+
+  const Study& study_;
+  const Plot& plot_;
+  std::vector<Line> lines_;
+  std::vector<std::size_t> styles_;
+  Ruler x_, y_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string line_plot(const Study& study, const Plot& plot, const std::string& id) {
+  return Picture(study, plot).draw(id);
+}
+
+std::vector<std::size_t> styles_of(const Study& study, const std::vector<Line>& lines) {
+  constexpr std::array<std::string_view, 5> kCards{"srnic", "connectx6", "irn", "connectx5", "star-fpga"};
+  std::vector<std::size_t> by_card;
+  for (const Line& line : lines) {
+    const std::string& card = study.plan->series[line.series].setting.profile.name;
+    const auto* known = std::find(kCards.begin(), kCards.end(), card);
+    by_card.push_back(static_cast<std::size_t>(known - kCards.begin()));
+  }
+  std::vector<std::size_t> sorted = by_card, by_number;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return by_card;
+  for (std::size_t i = 0; i < lines.size(); ++i) by_number.push_back(i % kLineStyles);
+  return by_number;
+}
+
+std::string marker(std::size_t style, double x, double y, std::string_view title) {
+  constexpr std::array<std::string_view, kLineStyles> kSigns{
+      "m-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0 -8.4 0z",  // circle
+      "m-3.8 -3.8h7.6v7.6h-7.6z",                           // square
+      "m0 -5.4l4.9 9h-9.8z",                                // triangle
+      "m0 -5.4l5.4 5.4l-5.4 5.4l-5.4 -5.4z",                // diamond
+      "m0 5.4l4.9 -9h-9.8z",                                // triangle on its tip
+      "m-4.8 -2l9.6 0v4h-9.6z",                             // bar
+  };
+  return fmt::format("<path class=\"pt\" d=\"M{:.1f} {:.1f}{}\">{}</path>", x, y, kSigns[style % kLineStyles],
+                     title.empty() ? "" : fmt::format("<title>{}</title>", escape(title)));
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,81 @@
+#include "lab/setting_fields.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "lab/profile_fields.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOperations{"send", "write", "read"};
+constexpr std::array<std::string_view, 2> kPatterns{"stream", "ping_pong"};
+static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::ping_pong) == 1);
+
+template <class What, class Member>
+constexpr Field<Setting> field(std::string_view key, const What& what, Member member, double least = 0,
+                               double most = 0) {
+  if constexpr (std::is_same_v<What, Kind>) {
+    return make_field<Setting>(key, what, member, least, most);
+  } else {
+    return make_field<Setting>(key, std::span<const std::string_view>(what), member);
+  }
+}
+
+using enum Kind;
+// clang-format off
+constexpr std::array kFields{
+    field("clients", count, [](auto& s) -> auto& { return s.clients; }, 1, 4096),
+    field("link_rate", rate, [](auto& s) -> auto& { return s.link_bits_per_second; }, 0, 1e13),
+    field("link_delay", time, [](auto& s) -> auto& { return s.link_delay; }, 0, 1e12),
+    field("loss", fraction, [](auto& s) -> auto& { return s.loss; }, 0, 1),
+    field("operation", kOperations, [](auto& s) -> auto& { return s.operation; }),
+    field("pattern", kPatterns, [](auto& s) -> auto& { return s.pattern; }),
+    field("bytes", size, [](auto& s) -> auto& { return s.bytes; }, 1, 1U << 30),
+    field("mtu", size, [](auto& s) -> auto& { return s.mtu; }, 256, 4096),
+    field("qps", count, [](auto& s) -> auto& { return s.qps; }, 1, 1 << 20),
+    field("threads", count, [](auto& s) -> auto& { return s.threads; }, 1, 4096),
+    field("depth", count, [](auto& s) -> auto& { return s.depth; }, 1, 32768),
+    field("signal_every", count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
+    field("inline_bytes", size, [](auto& s) -> auto& { return s.inline_bytes; }, 0, 1024),
+    field("region_bytes", size, [](auto& s) -> auto& { return s.region_bytes; }, 0, 1e12),
+    field("page_bytes", size, [](auto& s) -> auto& { return s.page_bytes; }, 4096, 1 << 30),
+    field("messages", count, [](auto& s) -> auto& { return s.messages; }, 0, 1e9),
+    field("warm_up_messages", count, [](auto& s) -> auto& { return s.warm_up_messages; }, 0, 1e9),
+    field("time_limit", time, [](auto& s) -> auto& { return s.time_limit; }, 1e6, 1e15),
+    field("seed", count, [](auto& s) -> auto& { return s.seed; }),
+};
+// clang-format on
+
+}  // namespace
+
+std::optional<SettingField> find_setting_field(std::string_view key) {
+  for (const auto& f : kFields) {
+    if (f.key == key) return SettingField(f);
+  }
+  if (const auto* profile = find_profile_field(key)) return SettingField(*profile);
+  return std::nullopt;
+}
+
+std::vector<SettingField> all_setting_fields() {
+  std::vector<SettingField> all;
+  for (const auto& f : kFields) all.emplace_back(f);
+  for (const auto& f : profile_fields()) all.emplace_back(f);
+  return all;
+}
+
+std::vector<std::string_view> all_setting_keys() {
+  std::vector<std::string_view> keys;
+  for (const SettingField& f : all_setting_fields()) keys.push_back(f.info().key);
+  return keys;
+}
+
+std::string fingerprint(const Setting& setting) {
+  std::string text = fmt::format("{} {}", setting.profile.name, setting.seed);
+  for (const SettingField& f : all_setting_fields()) fmt::format_to(std::back_inserter(text), ",{:a}", f.get(setting));
+  return text;
+}
+
+}  // namespace weft::lab

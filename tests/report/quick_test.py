@@ -1,0 +1,47 @@
+"""The quick set of all experiments: every claim that is recorded as met is met, and it does not take long.
+Usage: quick_test.py WEFT FOLDER. Leaves the page, points.csv and verdicts.json in FOLDER, for report_test.py."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SECONDS = 60
+
+
+def main(weft, folder):
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    done = subprocess.run([weft, "reproduce", "--all", "--quick", "--json", "--report", str(folder), "--csv",
+                           str(folder / "points.csv")], capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - start
+    problems = []
+    if done.returncode not in (0, 1):
+        problems.append(f"exit {done.returncode}: {done.stderr}")
+    rows = json.loads(done.stdout) if done.stdout else []
+    (folder / "verdicts.json").write_text(done.stdout)
+    if not rows:
+        problems.append("no claims")
+    for row in rows:
+        if row["row"] is None:
+            continue
+        if row["verdict"] == "missed" and row["recorded"] != "missed":
+            problems.append(f"{row['id']}, {row['row']}: claimed {row['claimed']} {row['unit']} ({row['band']}), "
+                            f"measured {row['measured']}: missed, and recorded as {row['recorded']}. "
+                            + row.get("failure", ""))
+        if row["verdict"] != "missed" and row["recorded"] == "missed":
+            print(f"note: {row['id']}, {row['row']} is {row['verdict']} now; its plan still tells why it is missed")
+    if ",,,,".encode() in (folder / "points.csv").read_bytes():
+        problems.append("a run failed; see points.csv")
+    if seconds > SECONDS:
+        problems.append(f"took {seconds:.0f} s, {SECONDS} are allowed")
+    counts = {v: sum(r["row"] is not None and r["verdict"] == v for r in rows) for v in ("met", "missed", "calibrated")}
+    print(", ".join(f"{n} {v}" for v, n in counts.items()), f"in {seconds:.1f} s")
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
