@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "lab/library.h"
-#include "lab/on_chip_need.h"
 #include "lab/plan_parts.h"
+#include "lab/sense.h"
 
 namespace weft::lab {
 namespace {
@@ -118,10 +118,11 @@ class PlanReader {
     if (set != nullptr && !set->is_table()) return place_.problem(*set, "set is a table of settings");
     auto own = set != nullptr ? read_overrides(*set->as_table(), place_) : std::vector<Override>();
     if (!own) return Problem(own.error());
-    const auto quick = table["quick"].value<bool>();
-    if (table.contains("quick") && !quick) return place_.problem(*table.get("quick"), "quick is true or false");
+    const auto quick = read_truth(table, "quick", true, place_);
+    if (!quick) return Problem(quick.error());
     const std::string shown = label->empty() ? found->title : *label;
-    add_series(*name, shown, std::move(*found), *own, quick.value_or(true));
+    add_series(*name, shown, std::move(*found), *own, *quick);
+    series_.push_back(&table);
     return {};
   }
 
@@ -140,17 +141,20 @@ class PlanReader {
     plan_.series.push_back(std::move(series));
   }
 
-  // What only shows with all that is set: too many runs, and a chip that is too small.
+  // What only shows with all that is set: too many runs, and settings that do not go together.
   Done check_points(const toml::table& file) {
     std::size_t count = plan_.series.size();
     for (const Axis& axis : plan_.axes) count *= std::min(axis.points.size(), kMostPoints + 1);
     const toml::node& at = file.contains("sweep") ? *file.get("sweep") : static_cast<const toml::node&>(file);
     if (count > kMostPoints) return place_.problem(at, fmt::format("{} runs, {} are allowed", count, kMostPoints));
-    for (const Point& point : points_of(plan_, Extent::full)) {
-      const std::string reason = does_not_fit(point.setting.profile);
-      if (reason.empty()) continue;
-      const auto where = fmt::format("{} at {}: {}", plan_.series[point.series].name, where_text(plan_, point), reason);
-      return place_.problem(at, where);
+    for (const Extent extent : {Extent::full, Extent::quick}) {
+      for (const Point& point : points_of(plan_, extent)) {
+        const std::string reason = makes_no_sense(point.setting);
+        if (reason.empty()) continue;
+        const std::string where = point.at.empty() ? "" : " at " + where_text(plan_, point);
+        return place_.problem(*series_[point.series],
+                              fmt::format("{}{}: {}", plan_.series[point.series].name, where, reason));
+      }
     }
     return {};
   }
@@ -160,6 +164,7 @@ class PlanReader {
   const std::filesystem::path& folder_;
   Plan plan_;
   std::vector<Override> base_;
+  std::vector<const toml::table*> series_;  // where each stands
 };
 
 // As they are read: what has claims before studies, a paper's figures before the rest of it, fig2 before fig10.

@@ -137,7 +137,18 @@ TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
 }
 
 TEST(Plan, AChipThatIsTooSmallForAPointIsRefused) {
-  refused(kSeries + "[[sweep]]\nkey = 'mtt_cache_bytes'\nvalues = ['1 MB', '3 MB']", 7, "A at mtt_cache_bytes 3 MB: 5");
+  refused(kSeries + "[[sweep]]\nkey = 'mtt_cache_bytes'\nvalues = ['1 MB', '3 MB']", 4, "A at mtt_cache_bytes 3 MB: 5");
+}
+
+TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
+  const std::string base = kHead + "[base]\n";
+  const std::string series = "\n[[series]]\nname = 'A'\nprofile = 'srnic'\n";
+  refused(base + "mtu = 1000" + series, 6, "A: mtu is 256, 512, 1024, 2048 or 4096, not 1000");
+  refused(base + "mtu = 4096\nport_mtu = 1024" + series, 7, "the card's port_mtu is 1024");
+  refused(base + "page_bytes = 5000" + series, 6, "page_bytes is a power of two");
+  refused(base + "clients = 4\nqps = 3" + series, 7, "3 queue pairs for 4 clients");
+  refused(base + "qps = 100000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
+  refused(base + "qps = 8" + series + "[quick]\nclients = 9", 6, "8 queue pairs for 9 clients");
 }
 
 TEST(Plan, TooManyRunsAreRefused) {
@@ -160,6 +171,7 @@ TEST(Plan, AClaimThatCannotBeEvaluatedIsRefused) {
   refused(claim + "{name='n',claimed='1',band='near',value='1'}]", 15, "not 'near'");
   refused(claim + "{name='n',claimed='1',band='exact',value='max(A.mac)'}]", 15, "there is no metric 'mac'");
   refused(claim + "{name='n',claimed='1',band='exact',value='A.mac_gbps[3]'}]", 15, "no point at 3");
+  refused(claim + "{name='n',claimed='1',band='exact',value='1',quick=1}]", 15, "quick is true or false");
   refused(claim + "{name='n',claimed='1',band='exact',value='1',wy='x'}]", 15, "Did you mean 'why'?");
   refused(kSweep + "quick = [1]\n[[claim]]\nid='a'\nwhat='b'\nsource='c'\nrow=[\n" +
               "{name='n',claimed='1',band='exact',value='A.mac_gbps[2]'}]",

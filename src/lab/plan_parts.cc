@@ -314,8 +314,11 @@ tl::expected<ClaimRow, std::string> read_row(const toml::table& row, const toml:
     if (!text) return Problem(text.error());
     *target = std::move(*text);
   }
-  out.calibrated = row["calibrated"].value_or(false);
-  out.quick = row["quick"].value_or(true);
+  const auto calibrated = read_truth(row, "calibrated", false, place);
+  const auto quick = read_truth(row, "quick", true, place);
+  if (!calibrated || !quick) return Problem(!calibrated ? calibrated.error() : quick.error());
+  out.calibrated = *calibrated;
+  out.quick = *quick;
   char* end = nullptr;
   (void)std::strtod(out.claimed.c_str(), &end);
   if (out.name.empty()) return place.problem(row, "a row has a name");

@@ -119,4 +119,13 @@ tl::expected<std::string, std::string> read_text(const toml::table& table, std::
   return text->get();
 }
 
+tl::expected<bool, std::string> read_truth(const toml::table& table, std::string_view key, bool usual,
+                                           const Place& place) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return usual;
+  const auto truth = node->value_exact<bool>();
+  if (!truth) return place.problem(*node, fmt::format("{} is true or false", key));
+  return *truth;
+}
+
 }  // namespace weft::lab

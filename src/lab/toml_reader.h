@@ -57,4 +57,8 @@ struct Leaf {
 [[nodiscard]] tl::expected<std::string, std::string> read_text(const toml::table& table, std::string_view key,
                                                                const Place& place);
 
+// The same for true and false; what is missing is `usual`.
+[[nodiscard]] tl::expected<bool, std::string> read_truth(const toml::table& table, std::string_view key, bool usual,
+                                                         const Place& place);
+
 }  // namespace weft::lab

@@ -1,0 +1,84 @@
+// The report as text; tests/report looks at it in a browser.
+#include "lab/report/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/plan_file.h"
+
+namespace weft::lab {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+class Page : public testing::Test {
+ protected:
+  Page() {
+    auto plan = read_plan(R"(
+[experiment]
+id = "e"
+title = "<script>alert('t')</script>"
+[[sweep]]
+key = "qps"
+values = [1, 2, 4]
+[[series]]
+name = "A"
+label = "a & b"
+profile = "srnic"
+[[plot]]
+metric = "mac_gbps"
+claimed = [{ x = 2, y = 50, label = "\"50\"", within = 10 }]
+[[claim]]
+id = "c"
+what = "w"
+source = "s"
+row = [{ name = "n", claimed = "9", value = "A.mac_gbps[2]", band = "exact", why = "because" }])",
+                          "p.toml", ProfileShelf());
+    EXPECT_TRUE(plan) << plan.error();
+    plan_ = std::move(*plan);
+    study_ = {.plan = &plan_, .extent = Extent::full, .points = points_of(plan_, Extent::full, 5), .results = {}};
+    for (const double y : {10.0, 20.0, 30.0}) study_.results.push_back({{{"mac_gbps", y}}, ""});
+  }
+  Plan plan_;
+  Study study_;
+};
+
+TEST_F(Page, HasAMarkerForEachPoint) {
+  const std::string page = html_page({study_});
+  EXPECT_EQ(count(page, "class=\"pt\""), 3U);
+  EXPECT_EQ(count(page, "class=\"reach\""), 1U);
+}
+
+TEST_F(Page, NamesAreTextAndNothingElse) {
+  const std::string page = html_page({study_});
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
+  EXPECT_THAT(page, HasSubstr("a &amp; b"));
+  EXPECT_THAT(page, HasSubstr("&quot;50&quot;"));
+}
+
+TEST_F(Page, TellsHowToRunItAgainAndWhyAClaimIsMissed) {
+  const std::string page = html_page({study_});
+  EXPECT_THAT(page, HasSubstr("weft sim p.toml --seed 5"));
+  EXPECT_THAT(page, HasSubstr("because"));
+  EXPECT_THAT(page, HasSubstr("data-verdict=\"missed\""));
+}
+
+TEST_F(Page, AFailedRunIsSaidAndHasNoMarker) {
+  study_.results[1] = {{}, "no <room>"};
+  const std::string page = html_page({study_});
+  EXPECT_EQ(count(page, "class=\"pt\""), 2U);
+  EXPECT_THAT(page, HasSubstr("a &amp; b at qps 2 failed: no &lt;room&gt;"));
+}
+
+TEST_F(Page, TheSameResultsGiveTheSamePage) { EXPECT_EQ(html_page({study_}), html_page({study_})); }
+
+}  // namespace
+}  // namespace weft::lab
