@@ -62,10 +62,10 @@ TEST(Plan, LaterWordsWinOverEarlierOnes) {
   const auto plan = read(kHead + R"(
 [base]
 bytes = "4 KB"
-duration = "1 ms"
+time_limit = "1 ms"
 contexts.entries = 7
 [quick]
-duration = "10 us"
+time_limit = "10 us"
 [[series]]
 name = "A"
 profile = "connectx6"
@@ -84,12 +84,12 @@ values = [0, "1%"])");
   EXPECT_EQ(points[3].setting.qps, 2U);
   EXPECT_EQ(points[3].setting.loss, 0.01);
   EXPECT_EQ(points[3].at, (std::vector<double>{2, 1}));
-  EXPECT_EQ(points[3].setting.duration, milliseconds(1));
+  EXPECT_EQ(points[3].setting.time_limit, milliseconds(1));
   EXPECT_EQ(points[3].setting.profile.chip.contexts.entries, 7U);
   const auto quick = points_of(*plan, Extent::quick, 9);
   ASSERT_EQ(quick.size(), 2U);
   EXPECT_EQ(quick[0].setting.qps, 4U);
-  EXPECT_EQ(quick[0].setting.duration, microseconds(10));
+  EXPECT_EQ(quick[0].setting.time_limit, microseconds(10));
   EXPECT_EQ(quick[0].setting.seed, 9U);
 }
 
@@ -113,7 +113,7 @@ TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
   refused(kHead, 1, "nothing to run");
   refused(kHead + "[bse]\n", 4, "there is no 'bse' here. Did you mean 'base'?");
   refused(kHead + "[base]\nbites = 512", 5, "there is no setting 'bites'. Did you mean 'bytes'?");
-  refused(kHead + "[base]\nduration = 200", 5, "duration is in ps, ns, us, ms or s, and has no unit here");
+  refused(kHead + "[base]\nlink_delay = 200", 5, "link_delay is in ps, ns, us, ms or s, and has no unit here");
   refused(kHead + "[base]\nloss = '200%'", 5, "loss is from 0 % to 100 %");
   refused(kHead + "[base]\noperation = 'sned'", 5, "one of send, write, read");
   refused(kHead + "[[series]]\nname = 'A B'\nprofile = 'srnic'", 4, "letters, digits and _, not 'A B'");

@@ -37,7 +37,10 @@ struct Setting {
   std::uint64_t region_bytes = 0;  // that messages come from and go to, spread evenly; 0: one page for each thread
   std::uint64_t page_bytes = 4096;
 
-  Time warm_up = microseconds(50), duration = microseconds(200);
+  // Messages, all queue pairs together: those that are measured, and those before. 0: enough for every queue pair to
+  // have had several turns.
+  std::uint64_t messages = 0, warm_up_messages = 0;
+  Time time_limit = milliseconds(500);  // of simulated time; a run that has not ended by then has failed
   std::uint64_t seed = 1;
 };
 

@@ -42,8 +42,9 @@ constexpr std::array kFields{
     field("inline_bytes", size, [](auto& s) -> auto& { return s.inline_bytes; }, 0, 1024),
     field("region_bytes", size, [](auto& s) -> auto& { return s.region_bytes; }, 0, 1e12),
     field("page_bytes", size, [](auto& s) -> auto& { return s.page_bytes; }, 4096, 1 << 30),
-    field("warm_up", time, [](auto& s) -> auto& { return s.warm_up; }, 0, 1e12),
-    field("duration", time, [](auto& s) -> auto& { return s.duration; }, 1e6, 1e12),
+    field("messages", count, [](auto& s) -> auto& { return s.messages; }, 0, 1e9),
+    field("warm_up_messages", count, [](auto& s) -> auto& { return s.warm_up_messages; }, 0, 1e9),
+    field("time_limit", time, [](auto& s) -> auto& { return s.time_limit; }, 1e6, 1e13),
     field("seed", count, [](auto& s) -> auto& { return s.seed; }),
 };
 // clang-format on

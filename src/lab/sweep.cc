@@ -22,9 +22,12 @@ PointResult run_one(const Setting& setting, const SweepOptions& options) {
   }
 }
 
-// How long a run takes is unknown, but grows with queue pairs, clients and time: good enough to say how much is left.
+// How long a run takes is unknown, but grows with packets and queue pairs: good enough to say how much is left.
 double weight(const Setting& setting) {
-  return (static_cast<double>(setting.duration + setting.warm_up) + 2e4 * setting.qps) * setting.clients;
+  constexpr double kUsual = 20'000;  // messages, if nobody says how many
+  const double messages = setting.messages != 0 ? static_cast<double>(setting.messages) : kUsual;
+  const double packets = 1 + static_cast<double>(setting.bytes) / setting.mtu;
+  return messages * packets + static_cast<double>(setting.qps) * setting.depth;
 }
 
 class Counter {

@@ -34,6 +34,9 @@ struct CardConfig {
   // a region's first byte tells where all of it is.
   std::uint32_t work_cache_bytes = 0, receive_cache_bytes = 0, mtt_cache_bytes = 0;
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
+  // -- roce. A responder tells once of a gap (IBA 9.7.5.1.3); some cards tell again when the peer has gone back and the
+  // packet is missing again, instead of leaving that to the peer's timeout.
+  bool naks_again = false;
   // -- srnic
   CongestionControl congestion = CongestionControl::dctcp;
   bool requester_bitmaps = true;  // false: only responders keep them, and tell requesters exactly what is missing

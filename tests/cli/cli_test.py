@@ -206,7 +206,7 @@ class Experiments(unittest.TestCase):
 id = "mine"
 title = "Mine"
 [base]
-duration = "20 us"
+messages = 200
 [[sweep]]
 key = "qps"
 values = [1, 2]
@@ -267,8 +267,8 @@ metric = "mac_gbps"
         self.assertIn(says, done.stderr)
 
     def test_what_makes_no_sense_is_refused_with_its_place(self):
-        self.write(self.plan, self.PLAN.replace("duration", "duraton"))
-        self.refused("sim", self.plan, says=f"{self.plan}:6:1: there is no setting 'duraton'. Did you mean 'duration'?")
+        self.write(self.plan, self.PLAN.replace("messages", "mesages"))
+        self.refused("sim", self.plan, says=f"{self.plan}:6:1: there is no setting 'mesages'. Did you mean 'messages'?")
         self.write(self.plan, self.PLAN)
         self.write(self.card, self.CARD + "clock = 300\n")
         self.refused("sim", self.plan, says=f"{self.card}:4:1: ")

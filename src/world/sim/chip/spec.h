@@ -39,7 +39,6 @@ struct ChipSpec {
   bool doorbell_carries_work = false;  // the first entry of an idle queue comes with its doorbell (write-combining)
   bool receive_prefetch = false;       // receive entries are there before messages are
   std::uint32_t completion_bytes = 64;
-  std::uint32_t turns_under_way = 0;  // queue pairs whose work is being fetched
 
   CacheSpec contexts{};
   std::uint32_t misses_under_way = 0;  // reads of contexts, work entries and translations that were not on chip
