@@ -46,17 +46,21 @@ namespace {
 constexpr std::array<std::string_view, 5> kAxis{"key", "title", "values", "at", "quick"};
 
 // `values` of one setting. The unit of x is what people write: bytes, microseconds, per cent.
+double x_of(const FieldInfo& field, double value) {
+  switch (field.kind) {
+    case Kind::time: return value / 1e6;
+    case Kind::rate: return value / 1e9;
+    case Kind::fraction: return value * 100;
+    default: return value;
+  }
+}
 tl::expected<std::vector<AxisPoint>, std::string> read_values(const toml::array& values, const SettingField& field,
                                                               const Place& place) {
   std::vector<AxisPoint> points;
   for (const toml::node& node : values) {
     const auto value = read_value(field.info(), node, "");
     if (!value) return place.problem(node, value.error());
-    double x = *value;
-    if (field.info().kind == Kind::time) x /= 1e6;
-    if (field.info().kind == Kind::rate) x /= 1e9;
-    if (field.info().kind == Kind::fraction) x *= 100;
-    points.push_back({x, value_text(field.info(), *value), {Override{field, *value}}});
+    points.push_back({x_of(field.info(), *value), value_text(field.info(), *value), {Override{field, *value}}});
   }
   return points;
 }
@@ -116,7 +120,7 @@ Done read_axis(const toml::table& table, const Place& place, Plan& plan) {
   auto points = values != nullptr ? read_values(*values, *field, place) : read_at(*at, place);
   if (!points) return Problem(points.error());
   if (points->empty()) return place.problem(table, fmt::format("sweep of '{}' has no points", *key));
-  if (values != nullptr) axis.kind = field->info().kind;
+  if (field) axis.kind = field->info().kind;
   axis.points = std::move(*points);
   axis.quick = {};
   if (const toml::node* quick = table.get("quick")) {

@@ -11,7 +11,7 @@
 
 namespace weft::lab {
 
-// qps = 128, duration = "200us", contexts.entries = 1024
+// qps = 128, link_delay = "200 ns", contexts.entries = 1024
 [[nodiscard]] tl::expected<std::vector<Override>, std::string> read_overrides(const toml::table& table,
                                                                               const Place& place);
 [[nodiscard]] tl::expected<void, std::string> read_axis(const toml::table& table, const Place& place, Plan& plan);
