@@ -28,6 +28,7 @@ inline constexpr std::array kMetrics{
     Metric{"wire_use", "%", "of the time that the sender's link was busy"},
     Metric{"pipeline_use", "%", "of the time that the sender's pipeline was busy"},
     Metric{"retransmitted_percent", "%", "packets sent again, of all"},
+    Metric{"events", "1/message", "events of the simulation itself"},
     // A signalled operation's way, by the measuring points of Azure's Estats: T1 posted, T2 its work entry is on the
     // card, T3 its last packet has left, T4 its acknowledgement or response is here, T5 its completion is generated, T6
     // the program has polled it. Means.

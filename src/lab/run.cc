@@ -156,6 +156,9 @@ class Measurement {
         {"pipeline_use", percent(change(&Totals::pipeline_busy), ps)},
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
     };
+    const Messages seen = messages_of(setting_);
+    out.emplace_back("events", static_cast<double>(bed_.fabric().queue().pushed()) /
+                                   static_cast<double>(seen.warm_up + seen.measured));
     add_latencies(out);
     return out;
   }
@@ -213,7 +216,8 @@ Messages messages_of(const Setting& setting) {
   // Long messages are many packets each.
   const std::uint64_t packets = (setting.bytes + setting.mtu - 1) / setting.mtu;
   if (m.warm_up == 0) m.warm_up = std::max<std::uint64_t>(5'000 / packets + 50, qps * setting.depth);
-  if (m.measured == 0) m.measured = std::max<std::uint64_t>(40'000 / packets + 400, 2 * qps * std::min(setting.depth, 8U));
+  if (m.measured == 0)
+    m.measured = std::max<std::uint64_t>(40'000 / packets + 400, 2 * qps * std::min(setting.depth, 8U));
   return m;
 }
 

@@ -68,8 +68,7 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
   }
   for (std::uint32_t i = 0; i <= setting.clients; ++i) {
     const std::uint32_t qps = i == 0 ? setting.qps : (setting.qps + setting.clients - 1) / setting.clients;
-    stations_.push_back(
-        std::make_unique<Station>(fabric_, address_of(i), setting, qps, fabric_.random().next()));
+    stations_.push_back(std::make_unique<Station>(fabric_, address_of(i), setting, qps, fabric_.random().next()));
   }
   const sim::LinkSpec link = link_for(setting);
   if (setting.clients == 1) {

@@ -85,8 +85,7 @@ class StreamServer final : public Side {
 // A message is answered by one of the same size.
 class PingPong final : public Side {
  public:
-  PingPong(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed,
-           bool first)
+  PingPong(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed, bool first)
       : Side(setting, station, peer, meter, seed), first_(first), sent_(station.ends.size()) {}
   void start(Time now);
   [[nodiscard]] const std::vector<Time>& half_round_trips() const { return half_; }

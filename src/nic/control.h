@@ -35,7 +35,7 @@ struct LossEvent {
   Stream stream{};
   Kind kind{};
   std::uint16_t run = 0;
-  std::uint16_t told = 0;  // out: which of the news of losses this is, or follows
+  std::uint16_t told = 0;     // out: which of the news of losses this is, or follows
   std::uint16_t retried = 0;  // out: how many entries of the retry queue have been sent, free-running
   wire::Psn psn{}, base{};
   wire::Psn next{};         // out: first PSN that was never sent

@@ -1,8 +1,10 @@
-// Room for so many things under way at once: reads that have tags, misses that have a buffer. Who comes when all are
-// taken waits for the one that is free first.
+// Room for so many things under way at once: reads that have tags, misses that have a buffer. Who comes when all are taken
+// waits for the one that came first of those: what takes about the same time for everybody ends in the order in which it
+// began.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,16 +20,14 @@ class Berths {
   template <class Leave>
   Time enter(Time from, Leave&& leave) {
     if (free_at_.empty()) return leave(from);
-    // A heap with the earliest on top.
-    std::pop_heap(free_at_.begin(), free_at_.end(), std::greater<>());
-    const Time end = leave(std::max(from, free_at_.back()));
-    free_at_.back() = end;
-    std::push_heap(free_at_.begin(), free_at_.end(), std::greater<>());
-    return end;
+    Time& berth = free_at_[next_];
+    if (++next_ == free_at_.size()) next_ = 0;
+    return berth = leave(std::max(from, berth));
   }
 
  private:
   std::vector<Time> free_at_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace weft::sim

@@ -24,7 +24,8 @@ double transaction_rate(const PcieSpec& spec) {
 Bus::Bus(const PcieSpec& spec)
     : spec_(spec),
       free_(spec.generation == 0),
-      byte_time_(free_ ? 0 : static_cast<std::uint64_t>(std::llround(8e12 * (1 << kFraction) / transaction_rate(spec)))),
+      byte_time_(free_ ? 0
+                       : static_cast<std::uint64_t>(std::llround(8e12 * (1 << kFraction) / transaction_rate(spec)))),
       tags_(spec.tags) {}
 
 }  // namespace weft::sim

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/time.h"
 #include "world/sim/chip/berths.h"
@@ -18,7 +19,17 @@
 namespace weft::sim {
 
 // What bytes cross the bus for.
-enum class BusUse : std::uint8_t { payload, work, receive, completion, doorbell, context, translation, control, count_ };
+enum class BusUse : std::uint8_t {
+  payload,
+  work,
+  receive,
+  completion,
+  doorbell,
+  context,
+  translation,
+  control,
+  count_
+};
 
 // What transactions can use of the raw rate, in bits a second.
 [[nodiscard]] double transaction_rate(const PcieSpec& spec);
@@ -35,19 +46,17 @@ class Bus {
     count(use, up + down);
     return tags_.enter(from, [&](Time start) {
       // Payload is asked for in long lists, and everything else by engines of their own, which take turns with it.
-      if (use != BusUse::payload) {
-        const Time asked = up_.take_first(now, start, time_of(up));
-        return down_.take_first(now, asked + spec_.read_latency, time_of(down));
-      }
-      const Time asked = up_.take(now, start, time_of(up));
-      return down_.take(now, asked + spec_.read_latency, time_of(down));
+      const Time asked = start + time_of(up);
+      requests_ += time_of(up);
+      return use == BusUse::payload ? down_.take(now, asked + spec_.read_latency, time_of(down))
+                                    : down_.take_first(now, asked + spec_.read_latency, time_of(down));
     });
   }
   Time write(Time now, Time from, std::size_t bytes, BusUse use) {
     if (free_) return from;
     const std::size_t all = pieces(bytes, spec_.max_payload) * kWrite + bytes;
     count(use, all);
-    return up_.take(now, from, time_of(all)) + spec_.write_latency;
+    return up_.take(now, from, time_of(all) + std::exchange(requests_, 0)) + spec_.write_latency;
   }
   // A store of the host to the card.
   Time store(Time now, Time from, std::size_t bytes, BusUse use) {
@@ -62,7 +71,7 @@ class Bus {
     for (const std::uint64_t n : bytes_) sum += n;
     return sum;
   }
-  [[nodiscard]] Time up_busy() const { return up_.total(); }
+  [[nodiscard]] Time up_busy() const { return up_.total() + requests_; }
   [[nodiscard]] Time down_busy() const { return down_.total(); }
 
  private:
@@ -80,6 +89,8 @@ class Bus {
   std::uint64_t byte_time_;  // ps, with kFraction bits behind the point
   Berths tags_;
   Calendar up_, down_;  // from the card, to the card
+  // Requests to read are so short that nobody notices when one goes first; what they take is added to the next write.
+  Time requests_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(BusUse::count_)> bytes_{};
 };
 

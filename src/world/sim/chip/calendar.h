@@ -1,6 +1,7 @@
 // Something of which there is one, and which takes time to use: a direction of the bus, a stage of the pipeline. Who
 // wants it says from when on and for how long, also ahead of time and in any order: a free moment before one that is
-// taken can still be had. Time is cut into slices, each knowing how much of it is left.
+// taken can still be had. Time is cut into slices, each knowing how much of it is left, but not which part: answers are
+// exact while nobody else is there, and to a slice of 66 ns otherwise.
 #pragma once
 
 #include <algorithm>
@@ -69,11 +70,16 @@ class Calendar {
   void begin_at(std::int64_t slice) {
     if (slice <= first_) return;
     const std::int64_t gone = std::min<std::int64_t>(slice - first_, kSlices);
-    for (std::int64_t i = first_; i < first_ + gone; ++i) {
-      left_[place(i)] = kSlice;
-      open_[place(i) / kWord] |= std::uint64_t{1} << place(i) % kWord;
-    }
+    for (std::int64_t i = slice - gone; i < slice; ++i) renew(i);
     first_ = slice;
+  }
+  // A slice that is over becomes the one that comes kSlices later, unless that has been given away already.
+  void renew(std::int64_t over) {
+    const std::int64_t slice = over + static_cast<std::int64_t>(kSlices);
+    const bool taken = (slice + 1) << kShift <= beyond_;
+    left_[place(slice)] = taken ? 0 : kSlice;
+    const std::uint64_t bit = std::uint64_t{1} << place(slice) % kWord;
+    (taken ? open_[place(slice) / kWord] &= ~bit : open_[place(slice) / kWord] |= bit);
   }
 
   std::array<std::int32_t, kSlices> left_;

@@ -38,7 +38,8 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
   Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
   last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
   // An acknowledgement with nothing before it needs no event: what is sent after it has payload to fetch first.
-  if (info.is_response() && packet.payload_bytes == 0 && host_.buffered_ == 0 && host_.held_until_ <= host_.fabric_.now()) {
+  if (info.is_response() && packet.payload_bytes == 0 && host_.buffered_ == 0 &&
+      host_.held_until_ <= host_.fabric_.now()) {
     return host_.fabric_.send(host_.index_, id, last);
   }
   host_.buffered_ += bytes;
@@ -125,9 +126,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       card_.on_dequeue(now, number);
       break;
     case What::depart: depart(now, static_cast<ParcelId>(number)); break;
-    case What::reveal:
-      nic::reveal(device_.card(), effects_, now, number);
-      return program_->on_completion(now, number);
+    case What::reveal: nic::reveal(device_.card(), effects_, now, number); return program_->on_completion(now, number);
     case What::loss: return hear_loss(now);
     case What::control: hear_control(now); break;
     case What::nak: {
@@ -250,7 +249,8 @@ bool ChipHost::store(Time now, std::uint32_t bytes) {
 // Half full: the peer waits until a quarter is left.
 void ChipHost::hold_peer(Time now) {
   const ChipSpec& spec = shell_.spec();
-  if (!spec.pause || peer_ == nullptr || stored_bytes_ <= spec.receive_buffer_bytes / 2 || now < peer_held_until_) return;
+  if (!spec.pause || peer_ == nullptr || stored_bytes_ <= spec.receive_buffer_bytes / 2 || now < peer_held_until_)
+    return;
   std::uint64_t left = stored_bytes_;
   Time until = now;
   for (const Stored& s : stored_) {

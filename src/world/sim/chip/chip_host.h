@@ -76,10 +76,10 @@ class ChipHost {
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
-    Time heard = 0;                    // when the last packet or doorbell has been dealt with: the next turn comes after
-    Time turn_ends = 0;                // of the turn that was given last,
-    bool in_turn = false;              //   whose end nobody waits for yet
-    bool carried = false;              // the doorbell brought the first entry
+    Time heard = 0;        // when the last packet or doorbell has been dealt with: the next turn comes after
+    Time turn_ends = 0;    // of the turn that was given last,
+    bool in_turn = false;  //   whose end nobody waits for yet
+    bool carried = false;  // the doorbell brought the first entry
   };
   struct Stored {
     Time until;
@@ -114,11 +114,11 @@ class ChipHost {
   Program* program_ = nullptr;
 
   // -- transmitting --
-  std::vector<Order> orders_;  // by slot
-  Time turn_free_ = 0;         // when the scheduler can give the next turn
-  std::uint32_t buffered_ = 0; // bytes on their way to the wire
-  Time last_left_ = 0;         // of the turn that is being given
-  std::deque<ParcelId> held_;  // while the peer pauses us
+  std::vector<Order> orders_;   // by slot
+  Time turn_free_ = 0;          // when the scheduler can give the next turn
+  std::uint32_t buffered_ = 0;  // bytes on their way to the wire
+  Time last_left_ = 0;          // of the turn that is being given
+  std::deque<ParcelId> held_;   // while the peer pauses us
   Time held_until_ = 0;
 
   // -- receiving --
@@ -126,7 +126,7 @@ class ChipHost {
   std::uint64_t stored_bytes_ = 0, dropped_ = 0, pauses_ = 0;
   ChipHost* peer_ = nullptr;
   Time peer_delay_ = 0, peer_held_until_ = 0;
-  std::vector<Time> revealed_;      // by completion queue: when the last one became visible
+  std::vector<Time> revealed_;     // by completion queue: when the last one became visible
   std::deque<wire::Packet> naks_;  // that are being thought about
 
   // -- the control queue --

@@ -39,9 +39,7 @@ class Estats {
   [[nodiscard]] const std::vector<Stamps>& ended() const { return ended_; }
 
  private:
-  Stamps& at(std::uint32_t slot, std::uint32_t entry) {
-    return watched_[slot][entry & (watched_[slot].size() - 1)];
-  }
+  Stamps& at(std::uint32_t slot, std::uint32_t entry) { return watched_[slot][entry & (watched_[slot].size() - 1)]; }
   std::vector<std::vector<Stamps>> watched_;  // by slot
   std::vector<Stamps> ended_;
 };

@@ -41,7 +41,8 @@ class Shell {
   }
   // A packet has come: it takes the receiving stage, whole, because its ICRC is at its end.
   void begin_packet(Time now, std::uint32_t bytes) {
-    begin(now, receive_.take(now, now, stage_time(bytes)) + cycles(spec_.receive_cycles));
+    received_ = std::max(received_, now) + stage_time(bytes);  // they come in the order of time
+    begin(now, received_ + cycles(spec_.receive_cycles));
   }
   // The first entry of this turn's queue came with its doorbell: that many bytes need not be fetched.
   void carried(std::size_t bytes) { carried_ = bytes; }
@@ -75,9 +76,7 @@ class Shell {
     payload_ = cursor_;
     return transmit_.take(now_, from, stage_time(bytes)) + cycles(spec_.transmit_cycles);
   }
-  void place(std::size_t bytes) {
-    placed_ = std::max(placed_, bus_.write(now_, cursor_, bytes, BusUse::payload));
-  }
+  void place(std::size_t bytes) { placed_ = std::max(placed_, bus_.write(now_, cursor_, bytes, BusUse::payload)); }
   // When the host sees it: not before what was placed.
   Time complete() {
     return std::max(placed_, bus_.write(now_, std::max(cursor_, placed_ - spec_.pcie.write_latency),
@@ -118,13 +117,14 @@ class Shell {
   Bus bus_;
   OnChipCache contexts_;
   Berths misses_;
-  Calendar transmit_, receive_;
+  Calendar transmit_;
+  Time received_ = 0;  // when the receiving stage is free
   Time now_ = 0;
-  Time known_ = 0;                   // when the context is there
-  Time cursor_ = 0;                  // as far as the chip has come with what it does
-  Time payload_ = 0;                 // when the payload that was asked for is there
-  Time placed_ = 0;                  // when the host has what was written to it
-  std::size_t carried_ = 0;          // bytes of work that came with a doorbell
+  Time known_ = 0;           // when the context is there
+  Time cursor_ = 0;          // as far as the chip has come with what it does
+  Time payload_ = 0;         // when the payload that was asked for is there
+  Time placed_ = 0;          // when the host has what was written to it
+  std::size_t carried_ = 0;  // bytes of work that came with a doorbell
   std::uint64_t work_misses_ = 0;
 };
 

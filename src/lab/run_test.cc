@@ -1,0 +1,145 @@
+// Runs of the chip: what must hold of any card, and what tells one from another.
+#include "lab/run.h"
+
+#include <map>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "lab/profile_shelf.h"
+
+namespace weft::lab {
+namespace {
+
+Profile profile(const std::string& name) {
+  ProfileShelf shelf;
+  const auto found = shelf.find(name);
+  if (!found) throw std::runtime_error(found.error());
+  return *found;
+}
+
+Setting setting(const std::string& name) {
+  Setting s;
+  s.profile = profile(name);
+  s.profile.device.card.congestion = nic::CongestionControl::none;
+  s.threads = 4;
+  s.qps = 16;
+  s.depth = 8;
+  s.messages = 4'000;
+  s.warm_up_messages = 1'000;
+  return s;
+}
+
+using Values = std::map<std::string, double>;
+Values values(const Setting& s) {
+  const Outcome outcome = run(s);
+  return {outcome.begin(), outcome.end()};
+}
+
+TEST(Run, TheSameSeedGivesTheSameRun) {
+  Setting s = setting("srnic");
+  s.loss = 0.01;
+  const Outcome first = run(s);
+  EXPECT_EQ(first, run(s));
+  s.seed = 2;
+  EXPECT_NE(first, run(s));
+}
+
+TEST(Run, EveryProfileRunsEveryOperation) {
+  for (const char* name :
+       {"srnic", "connectx5", "connectx6", "irn", "star-fpga", "connectx3", "strom-10g", "strom-100g", "ideal"}) {
+    for (const Operation operation : {Operation::send, Operation::write, Operation::read}) {
+      Setting s = setting(name);
+      s.operation = operation;
+      s.messages = 1'000;
+      s.warm_up_messages = 200;
+      const Values v = values(s);
+      EXPECT_GT(v.at("goodput_gbps"), 0) << name;
+      EXPECT_LE(v.at("mac_gbps"), static_cast<double>(s.profile.link_bits_per_second) / 1e9) << name;
+    }
+  }
+}
+
+// The wire cannot carry more, and the parts of an operation's time are all of it.
+TEST(Run, WhatIsMeasuredAddsUp) {
+  const Values v = values(setting("srnic"));
+  EXPECT_LE(v.at("mac_gbps"), 96.8);
+  EXPECT_GE(v.at("mac_gbps"), v.at("goodput_gbps"));
+  EXPECT_NEAR(v.at("t12_us") + v.at("t23_us") + v.at("t34_us") + v.at("t45_us") + v.at("t56_us"), v.at("t16_us"), 1e-6);
+  EXPECT_LE(v.at("pcie_down_use"), 100.5);
+  EXPECT_LE(v.at("pcie_up_use"), 100.5);
+}
+
+TEST(Run, AnIdealCardIsBoundByItsWireOnly) {
+  const Values v = values(setting("ideal"));
+  EXPECT_GT(v.at("wire_use"), 99);
+  EXPECT_EQ(v.at("pcie_gbps"), 0);
+}
+
+// 3.3 us are two reads of the bus and some ways: without its latency little is left.
+TEST(Run, TheBusIsMostOfALatency) {
+  Setting s = setting("srnic");
+  s.pattern = Pattern::ping_pong;
+  s.bytes = s.inline_bytes = 64;
+  s.qps = s.threads = s.depth = 1;
+  s.messages = 100;
+  s.warm_up_messages = 10;
+  const double with = values(s).at("latency_us");
+  s.profile.chip.pcie.read_latency = 0;
+  EXPECT_NEAR(with - values(s).at("latency_us"), 2.2, 0.01);
+}
+
+// A thousand connections: the card with a cache of their state slows down, the one that fetches and drops does not.
+TEST(Run, ManyConnectionsCostTheConventionalCardOnly) {
+  for (const auto& [name, keeps] : {std::pair{"srnic", true}, {"connectx6", false}}) {
+    Setting s = setting(name);
+    s.depth = 2;
+    s.threads = 16;
+    s.messages = s.warm_up_messages = 0;
+    s.qps = 128;
+    const double few = values(s).at("mac_gbps");
+    s.qps = 2048;
+    const Values many = values(s);
+    EXPECT_EQ(many.at("mac_gbps") > 0.98 * few, keeps) << name;
+    EXPECT_EQ(many.at("context_misses") > 0.1, !keeps) << name;
+  }
+}
+
+// Of a lost packet and those around it only the lost one is sent again, though the host's software hears of it late.
+TEST(Run, SelectiveRepeatSendsLittleMoreThanWasLost) {
+  Setting s = setting("srnic");
+  s.qps = s.threads = 1;
+  s.depth = 128;
+  s.bytes = 4096;
+  s.loss = 0.01;
+  s.messages = 10'000;
+  const Values v = values(s);
+  EXPECT_GT(v.at("retransmitted_percent"), 0.3);
+  EXPECT_LT(v.at("retransmitted_percent"), 1.5) << "of packets of both sides";
+  EXPECT_GT(v.at("pcie_control_percent"), 0.5);
+}
+
+TEST(Run, AFullReceiveBufferPausesThePeerOrLosesPackets) {
+  Setting s = setting("connectx6");
+  s.qps = 1024;
+  s.depth = 4;
+  s.messages = s.warm_up_messages = 0;
+  s.profile.chip.misses_under_way = 2;
+  EXPECT_EQ(values(s).at("retransmitted_percent"), 0) << "with PFC nothing is lost";
+  s.profile.chip.pause = false;
+  s.profile.chip.receive_buffer_bytes = 8192;
+  EXPECT_GT(values(s).at("retransmitted_percent"), 0);
+}
+
+TEST(Run, WhatCannotEndSaysSo) {
+  Setting s = setting("srnic");
+  s.time_limit = microseconds(5);
+  EXPECT_THROW((void)run(s), std::runtime_error);
+  s = setting("srnic");
+  s.pattern = Pattern::ping_pong;
+  s.operation = Operation::write;
+  EXPECT_THROW((void)run(s), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace weft::lab

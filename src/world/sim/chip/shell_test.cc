@@ -1,0 +1,121 @@
+// What the chip charges for what the card asks for.
+#include "world/sim/chip/shell.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::sim {
+namespace {
+
+using nic::BusRead;
+
+ChipSpec chip() {
+  ChipSpec spec;
+  spec.clock_mhz = 1000;  // a cycle is a nanosecond
+  spec.datapath_bytes = 64;
+  spec.transmit_cycles = 20;
+  spec.receive_cycles = 30;
+  spec.packet_cycles = 2;
+  spec.pcie = {.generation = 3,
+               .lanes = 16,
+               .max_payload = 256,
+               .max_read_request = 512,
+               .tags = 0,
+               .read_latency = microseconds(1),
+               .write_latency = nanoseconds(200),
+               .doorbell_latency = nanoseconds(100)};
+  spec.contexts = {.entries = 4, .ways = 0, .replacement = Replacement::lru, .entry_bytes = 256};
+  return spec;
+}
+
+double in_ns(Time t) { return static_cast<double>(t) / 1000; }
+
+TEST(Shell, AContextOnChipIsFreeAndOneThatIsNotCostsARead) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.touch_context(3);
+  EXPECT_NEAR(in_ns(shell.cursor()), 1021, 2) << "a round trip, and 256 bytes in one completion";
+  shell.begin(0, 0);
+  shell.touch_context(3);
+  EXPECT_EQ(shell.cursor(), 0);
+}
+
+TEST(Shell, AContextThatMakesRoomIsWrittenBack) {
+  Shell shell(chip(), 16, 1);
+  for (std::uint32_t i = 0; i < 4; ++i) shell.touch_context(i);
+  const std::uint64_t before = shell.bus().bytes(BusUse::context);
+  shell.touch_context(4);
+  EXPECT_EQ(shell.bus().bytes(BusUse::context) - before, (24 + 20 + 256) + (24 + 256));
+}
+
+// Work first, then the payload that it tells of, then the pipeline.
+TEST(Shell, APacketWaitsForItsWorkAndItsPayload) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.read(BusRead::work, 64);
+  shell.read(BusRead::payload, 512);
+  const Time ready = shell.send(578);
+  EXPECT_NEAR(in_ns(ready), 1008 + 1041 + 10 + 20, 4);
+}
+
+TEST(Shell, EntriesAreAskedForAtOnceAndTranslationsWhenTheyAreKnown) {
+  Shell entries(chip(), 16, 1), translations(chip(), 16, 1);
+  for (Shell* shell : {&entries, &translations}) shell->begin(0, 0);
+  for (int i = 0; i < 4; ++i) {
+    entries.read(BusRead::work, 64);
+    translations.read(BusRead::translation, 8);
+  }
+  EXPECT_LT(in_ns(entries.cursor()), 1050);
+  EXPECT_GT(in_ns(translations.cursor()), 4000);
+}
+
+TEST(Shell, WorkThatCameWithItsDoorbellIsNotFetched) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.carried(64);
+  shell.read(BusRead::work, 64);
+  EXPECT_EQ(shell.cursor(), 0);
+  EXPECT_EQ(shell.work_misses(), 0U);
+  shell.read(BusRead::work, 64);
+  EXPECT_GT(in_ns(shell.cursor()), 1000) << "the next one is";
+}
+
+TEST(Shell, WhatIsReadAheadIsNotWaitedForButCrossesTheBus) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.read(BusRead::ahead, 512);
+  EXPECT_EQ(shell.cursor(), 0);
+  EXPECT_GT(shell.bus().bytes(BusUse::work), 512U);
+}
+
+TEST(Shell, OnlySoManyMissesAreUnderWay) {
+  ChipSpec spec = chip();
+  spec.misses_under_way = 2;
+  spec.contexts.entries = 64;
+  Shell shell(spec, 64, 1);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    shell.begin(0, 0);
+    shell.touch_context(i);
+  }
+  EXPECT_GT(in_ns(shell.cursor()), 3000) << "the third pair";
+  EXPECT_LT(in_ns(shell.cursor()), 3150);
+}
+
+// The host must not see a completion before what it completes.
+TEST(Shell, ACompletionIsNotSeenBeforeItsPayload) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.place(4096);
+  EXPECT_GE(shell.complete(), shell.finished());
+  EXPECT_GT(in_ns(shell.finished()), 200 + 300);
+}
+
+TEST(Shell, AStageIsBusyWithOnePacketAtATime) {
+  Shell shell(chip(), 16, 1);
+  shell.begin_packet(0, 1024);
+  EXPECT_NEAR(in_ns(shell.cursor()), 16 + 30, 1);
+  shell.begin_packet(0, 64);
+  EXPECT_NEAR(in_ns(shell.cursor()), 16 + 2 + 30, 1) << "two cycles are the least";
+}
+
+}  // namespace
+}  // namespace weft::sim
