@@ -47,6 +47,7 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
                    : settings.transport == TransportChoice::roce ? nic::Dialect::roce
                                                                  : nic::Dialect::undecided;
+  config.ring_memory = world::LargePageMemory::instance();
   return config;
 }
 
