@@ -32,6 +32,7 @@ struct DeviceConfig {
   std::uint32_t max_queue_entries = 32768, max_cq_entries = 1U << 22, max_sges = nic::kMaxSges, max_inline = 1024;
   std::uint8_t max_reads = 128;               // READs and atomics under way, each direction
   nic::Dialect dialect = nic::Dialect::roce;  // what reliable connections speak, unless it is decided for each
+  std::pmr::memory_resource* ring_memory = std::pmr::new_delete_resource();  // where queue pairs' rings lie
 };
 
 using Domain = std::uint32_t;

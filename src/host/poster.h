@@ -22,6 +22,11 @@ struct Poster {
 
   [[nodiscard]] Error post(const WorkRequest& request) const;
 
+  // The entry that so many posts from now will write.
+  void prefetch_entry(std::uint32_t ahead) const {
+    weft::prefetch(nic::ring_entry(context->sq, context->sq_posted + ahead, context->sq_shift, context->sq_stride));
+  }
+
   // Tells which posters come next, nearest first, and how much will be posted to each: what that needs is fetched
   // ahead, first the context and then its entries.
   static void prefetch(std::span<const Poster> soon, std::uint32_t entries = 1) {

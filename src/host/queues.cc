@@ -20,15 +20,6 @@ CompletionQueue::~CompletionQueue() {
   card_.cqs.erase(number_);
 }
 
-std::uint32_t CompletionQueue::poll(std::span<nic::Completion> out) {
-  const auto n = static_cast<std::uint32_t>(std::min<std::size_t>(waiting(), out.size()));
-  for (std::uint32_t i = 0; i < n; ++i) {
-    out[i] = ring_.at(ring_.consumed++);
-    if (out[i].shared_entry != nic::Completion::kNotShared) free_shared_entry(out[i]);
-  }
-  return n;
-}
-
 void CompletionQueue::free_shared_entry(const nic::Completion& done) {
   const nic::Context* c = card_.contexts.find(done.qpn);
   if (c == nullptr || c->shared_rq == nic::kNone) return;

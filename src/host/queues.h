@@ -1,6 +1,7 @@
 // The host's side of completion queues and shared receive queues: their memory, and taking from them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,7 +29,21 @@ class CompletionQueue {
   [[nodiscard]] std::size_t ring_bytes() const { return memory_.size() * sizeof(nic::Completion); }
 
   // Takes completions that have become visible; how many.
-  std::uint32_t poll(std::span<nic::Completion> out);
+  std::uint32_t poll(std::span<nic::Completion> out) {
+    nic::Completion* at = out.data();
+    return poll(static_cast<std::uint32_t>(out.size()), [&at](const nic::Completion& done) { *at++ = done; });
+  }
+  // The same, and take(completion) sees each where it lies.
+  template <class Take>
+  std::uint32_t poll(std::uint32_t most, Take&& take) {
+    const std::uint32_t n = std::min(waiting(), most);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const nic::Completion& done = ring_.at(ring_.consumed++);
+      if (done.shared_entry != nic::Completion::kNotShared) free_shared_entry(done);
+      take(done);
+    }
+    return n;
+  }
   // One event when the next completion (or the next solicited or failed one) becomes visible.
   void request_notify(bool solicited_only);
   // An event only after `count` completions or `period` after the first of them.

@@ -89,6 +89,10 @@ class Card {
 
   // Sends what is owed, then gives up to `turns` queue pairs their turn.
   void transmit(Time now, std::uint32_t turns) {
+    acknowledge(now);
+    give_turns(now, turns);
+  }
+  void acknowledge(Time now) {
     core_.now = now;
     SlotQueue& owing = core_.state.owing;
     for (std::uint32_t left = owing.size(); left > 0; --left) {
@@ -96,6 +100,9 @@ class Card {
       c.ack_queued = false;
       with_transport(c, [&](auto& transport) { transport.acknowledge(c); });
     }
+  }
+  void give_turns(Time now, std::uint32_t turns) {
+    core_.now = now;
     auto& ready = core_.state.ready;
     for (; turns > 0 && !ready.empty(); --turns) {
       fetch_ahead(ready.peek(kAhead));

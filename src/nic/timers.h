@@ -1,8 +1,10 @@
-// Deadlines of many owners in one heap. An owner's true deadline stands in its own slot and may move later
+// Deadlines of many owners in one heap, of four branches: whoever moves writes its place down in its own slot, and with
+// fewer levels fewer owners move. An owner's true deadline stands in its own slot and may move later
 // without telling the heap: the heap then fires early, sees the true deadline and puts it back. So an
 // acknowledgement that pushes a deadline back costs one store, not a heap operation.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -69,21 +71,27 @@ class TimerHeap {
   [[nodiscard]] std::size_t bytes() const { return heap_.capacity() * kEntryBytes; }
 
  private:
+  static constexpr std::uint32_t kBranches = 4;
+
+  [[nodiscard]] static std::uint32_t above(std::uint32_t place) { return (place - 1) / kBranches; }
   void set(std::uint32_t place, Entry e) {
     heap_[place] = e;
     owners_[e.id].timer_place = place;
   }
   void rise(std::uint32_t place) {
     const Entry e = heap_[place];
-    for (; place > 0 && e.when < heap_[(place - 1) / 2].when; place = (place - 1) / 2)
-      set(place, heap_[(place - 1) / 2]);
+    for (; place > 0 && e.when < heap_[above(place)].when; place = above(place)) set(place, heap_[above(place)]);
     set(place, e);
   }
   void sink(std::uint32_t place) {
     const Entry e = heap_[place];
     const auto size = static_cast<std::uint32_t>(heap_.size());
-    for (std::uint32_t child = 2 * place + 1; child < size; child = 2 * place + 1) {
-      if (child + 1 < size && heap_[child + 1].when < heap_[child].when) ++child;
+    for (std::uint32_t first = kBranches * place + 1; first < size; first = kBranches * place + 1) {
+      std::uint32_t child = first;
+      const std::uint32_t end = std::min(first + kBranches, size);
+      for (std::uint32_t other = first + 1; other < end; ++other) {
+        if (heap_[other].when < heap_[child].when) child = other;
+      }
       if (e.when <= heap_[child].when) break;
       set(place, heap_[child]);
       place = child;

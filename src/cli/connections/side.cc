@@ -168,6 +168,8 @@ double Side::send_for(std::chrono::nanoseconds how_long, std::uint32_t connectio
   for (bool more = true; more || total > 0;) {
     // As many as may be under way, connection by connection; one whose queue is full is skipped.
     for (std::uint32_t skipped = 0; more && total + kBurst <= kUnderWay && skipped < connections;) {
+      // Whoever has thousands of connections is waiting for memory, unless it says what it will need.
+      __builtin_prefetch(qps_[next + kAhead < connections ? next + kAhead : next]);
       if (under_way_[next] + kBurst <= kDepth) {
         post_burst(next);
         total += kBurst;

@@ -11,6 +11,7 @@
 #include "nic/srnic/receipts.h"
 #include "nic/srnic/responses_out.h"
 #include "nic/srnic/streams.h"
+#include "nic/verdict.h"
 
 namespace weft::nic {
 
@@ -22,16 +23,16 @@ class RequestsIn {
 
   bool in_order(Context& c, const wire::Packet& p) {
     Ending end;
-    if (const Verdict v = place(c, p, end); v.why != Refusal::none) return refuse(c, v, p.headers);
+    if (const Verdict v = place(c, p, end); v.refusal() != Refusal::none) return refuse(c, v, p.headers);
     return end.nothing() || finish(c, end);
   }
 
   Early early(Context& c, const wire::Packet& p) {
     const bool oldest = p.headers.bth.psn == c.expected_psn;
     Ending end;
-    if (const Verdict v = place(c, p, end); v.why != Refusal::none) {
+    if (const Verdict v = place(c, p, end); v.refusal() != Refusal::none) {
       // The oldest of all cannot get better by being sent again: it is its turn, whatever is behind it.
-      oldest ? void(refuse(c, v, p.headers)) : core_.refuse(v.why);
+      oldest ? void(refuse(c, v, p.headers)) : core_.refuse(v.refusal());
       return Early::dropped;
     }
     if (end.nothing() || canary(Canary::early_end_forgotten)) return Early::placed;
@@ -49,48 +50,40 @@ class RequestsIn {
   }
 
   bool deliver(Context& c, const EarlyNote& note) {
-    Ending end;
-    end.headers.bth.opcode = note.opcode;
-    end.headers.bth.solicited = note.solicited;
-    end.headers.sequence = note.sequence;
-    end.bytes = note.bytes;
+    wire::Headers headers;
+    headers.bth.opcode = note.opcode;
+    headers.bth.solicited = note.solicited;
+    headers.sequence = note.sequence;
+    Ending end{.bytes = note.bytes, .headers = &headers};
     if (note.kind == EarlyNote::Kind::request) {
       end.asks = true;
-      wire::info(note.opcode).reth ? void(end.headers.reth = note.reth) : void(end.headers.atomic = note.atomic);
+      wire::info(note.opcode).reth ? void(headers.reth = note.reth) : void(headers.atomic = note.atomic);
     } else {
       end.receives = true;
-      end.headers.immediate.value = note.immediate;
-      end.headers.invalidate.key = wire::Key(note.immediate);
+      headers.immediate.value = note.immediate;
+      headers.invalidate.key = wire::Key(note.immediate);
     }
     return finish(c, end);
   }
 
  private:
-  struct Verdict {
-    Refusal why = Refusal::none;
-    wire::NakCode nak{};
-    Status status{};
-  };
-  static Verdict invalid(Refusal r) { return {r, wire::NakCode::invalid_request, Status::remote_invalid_request}; }
-  static Verdict denied(Refusal r) { return {r, wire::NakCode::remote_access, Status::remote_access}; }
-
   // What a packet does when its turn has come, beyond being in its place.
   struct Ending {
     bool receives = false, asks = false;  // finishes a receive; is a READ or atomic
     std::uint32_t bytes = 0;              // of the message
-    wire::Headers headers{};
+    const wire::Headers* headers = nullptr;
     [[nodiscard]] bool nothing() const { return !receives && !asks; }
   };
 
   bool refuse(Context& c, const Verdict& v, const wire::Headers& h) {
     const wire::Sequence at = h.sequence;
-    if (v.why != Refusal::no_receive) {
+    if (v.refusal() != Refusal::no_receive) {
       // Its receive ends with it. One that a later message has taken is not to blame for a WRITE.
       if (wire::info(h.bth.opcode).verb == wire::Verb::send) c.inbound = Inbound::send;
-      receipts_.owe_refusal(c, v.nak, v.status, v.why, at);
+      receipts_.owe_refusal(c, v.nak(), v.status(), v.refusal(), at);
       return false;
     }
-    core_.refuse(v.why);
+    core_.refuse(v.refusal());
     core_.count(Counter::out_of_buffer);
     core_.count(Counter::send_rnr_err);
     if (!requests_in(c).recovering()) c.srnic.in.newest = at;
@@ -106,7 +99,7 @@ class RequestsIn {
       case wire::Verb::write: return place_write(c, p, info, end);
       default:
         end.asks = true;
-        end.headers = p.headers;
+        end.headers = &p.headers;
         return {};
     }
   }
@@ -137,7 +130,7 @@ class RequestsIn {
     if (!info.ends()) return {};
     end.receives = true;
     end.bytes = static_cast<std::uint32_t>(offset + p.payload.size());
-    end.headers = p.headers;
+    end.headers = &p.headers;
     return {};
   }
 
@@ -158,7 +151,7 @@ class RequestsIn {
     end.receives = true;
     end.bytes =
         static_cast<std::uint32_t>((std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift) + p.payload.size());
-    end.headers = p.headers;
+    end.headers = &p.headers;
     return {};
   }
 
@@ -229,23 +222,24 @@ class RequestsIn {
 
   // Its turn has come. False: refused.
   bool finish(Context& c, const Ending& end) {
-    const wire::OpcodeInfo& info = wire::info(end.headers.bth.opcode);
+    const wire::Headers& h = *end.headers;
+    const wire::OpcodeInfo& info = wire::info(h.bth.opcode);
     if (end.asks) {
-      const Verdict v = info.reth ? read(c, end.headers) : atomic(c, end.headers, info);
-      return v.why == Refusal::none || refuse(c, v, end.headers);
+      const Verdict v = info.reth ? read(c, h) : atomic(c, h, info);
+      return v.refusal() == Refusal::none || refuse(c, v, h);
     }
     // Who numbers SENDs wrongly may have filled another entry than the one that is due.
-    if (wire::Sequence::unfold(end.headers.sequence.ssn(), c.rq_done) != c.rq_done || !take_current(c)) {
-      return refuse(c, invalid(Refusal::not_continued), end.headers);
+    if (wire::Sequence::unfold(h.sequence.ssn(), c.rq_done) != c.rq_done || !take_current(c)) {
+      return refuse(c, invalid(Refusal::not_continued), h);
     }
     if (info.ieth) {
-      const Refusal why = core_.state.memory.invalidate(end.headers.invalidate.key, core_.asker(c));
-      if (why != Refusal::none) return refuse(c, denied(why), end.headers);
+      const Refusal why = core_.state.memory.invalidate(h.invalidate.key, core_.asker(c));
+      if (why != Refusal::none) return refuse(c, denied(why), h);
     }
     const bool write = info.verb == wire::Verb::write;
     endings_.finish_receive(c, {.kind = write ? CompletionKind::receive_write_immediate : CompletionKind::receive,
                                 .bytes = end.bytes,
-                                .headers = &end.headers});
+                                .headers = &h});
     return c.state != QpState::error;
   }
 

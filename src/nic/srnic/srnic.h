@@ -30,7 +30,10 @@ class Srnic {
       case wire::Verb::response_ack: recovery_.on_receipt(c, p, Stream::responses_out); break;
       case wire::Verb::read_response:
       case wire::Verb::atomic_ack: on_response(c, p); break;
-      default: on_request(c, p, info); break;
+      default:
+        on_request(c, p, info);
+        // A request lets nothing of ours go on but answers: the requester's part of the context need not be fetched.
+        if (!responses_out_.has_more(c)) return;
     }
     go_on(c);
   }

@@ -9,6 +9,7 @@
 #include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/transport/replies.h"
+#include "nic/verdict.h"
 
 namespace weft::nic {
 
@@ -58,24 +59,6 @@ class Receiver {
   }
 
  private:
-  // Why a request cannot be carried out, and what that means to the peer and to our own receive entry.
-  // One word, so that it returns in a register.
-  class Verdict {
-   public:
-    constexpr Verdict() = default;
-    constexpr Verdict(Refusal r, wire::NakCode nak, Status status)
-        : word_(static_cast<std::uint32_t>(r) | static_cast<std::uint32_t>(nak) << 8 |
-                static_cast<std::uint32_t>(status) << 16) {}
-    [[nodiscard]] constexpr Refusal refusal() const { return static_cast<Refusal>(word_ & 0xFF); }
-    [[nodiscard]] constexpr wire::NakCode nak() const { return static_cast<wire::NakCode>(word_ >> 8 & 0xFF); }
-    [[nodiscard]] constexpr Status status() const { return static_cast<Status>(word_ >> 16); }
-
-   private:
-    std::uint32_t word_ = 0;
-  };
-  static Verdict invalid(Refusal r) { return {r, wire::NakCode::invalid_request, Status::remote_invalid_request}; }
-  static Verdict denied(Refusal r) { return {r, wire::NakCode::remote_access, Status::remote_access}; }
-
   void accepted(Context& c, const wire::Packet& p) {
     c.nak_sent = false;
     if (c.owes_ack && c.owed_syndrome >= 0x20) c.owes_ack = false;  // the gap is closed: the NAK would be a lie

@@ -8,7 +8,6 @@
 #include "verbs/ibverbs/completion_channel.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/operations.h"
-#include "verbs/ibverbs/room.h"
 
 namespace weft::verbs {
 
@@ -43,15 +42,9 @@ namespace {
 int poll_held(CompletionQueue& cq, int entries, ibv_wc* wc) {
   const Hold hold(*cq.owner);
   if (!hold) return -EIO;
-  Room<nic::Completion, 16> batch;
-  int filled = 0;
-  while (filled < entries) {
-    const auto room = batch.first(std::min<std::size_t>(batch.size(), entries - filled));
-    const std::uint32_t taken = filled == 0 ? take(cq, room) : cq.queue->poll(room);
-    for (std::uint32_t i = 0; i < taken; ++i) fill(wc[filled++], batch[i], cq.owner->route_header);
-    if (taken < room.size()) break;
-  }
-  return filled;
+  const RouteHeader header = cq.owner->route_header;
+  return static_cast<int>(take(cq, static_cast<std::uint32_t>(std::max(entries, 0)),
+                               [&wc, header](const nic::Completion& done) { fill(*wc++, done, header); }));
 }
 }  // namespace
 

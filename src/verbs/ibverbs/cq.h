@@ -8,13 +8,15 @@ namespace weft::verbs {
 CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_context, ibv_comp_channel* channel,
                          std::int64_t vector);
 
-// Takes completions; if there are none, drives the card and looks again. With the lane's lock held.
-inline std::uint32_t take(CompletionQueue& cq, std::span<nic::Completion> out) {
+// Calls use(completion) for at most so many; if there are none, drives the card and looks again. How many. With the
+// lane's lock held.
+template <class Use>
+std::uint32_t take(CompletionQueue& cq, std::uint32_t most, Use&& use) {
   cq.owner->lane.polled();
-  const std::uint32_t taken = cq.queue->poll(out);
+  const std::uint32_t taken = cq.queue->poll(most, use);
   if (taken != 0) return taken;
   cq.owner->lane.poll();
-  return cq.queue->poll(out);
+  return cq.queue->poll(most, use);
 }
 
 }  // namespace weft::verbs

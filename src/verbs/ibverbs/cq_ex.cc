@@ -17,7 +17,7 @@ int advance(CompletionQueue& cq) {
   {
     const Hold hold(*cq.owner);
     if (!hold) return EIO;
-    if (take(cq, {&cq.current, 1}) == 0) return ENOENT;
+    if (take(cq, 1, [&cq](const nic::Completion& done) { cq.current = done; }) == 0) return ENOENT;
   }
   cq.wr_id = cq.current.id;
   cq.status = status_of(cq.current);

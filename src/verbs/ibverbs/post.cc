@@ -140,6 +140,7 @@ int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
   int code = hold ? 0 : EIO;
   if (code != 0) *bad = wr;
   for (; code == 0 && wr != nullptr; wr = wr->next) {
+    if (wr->next != nullptr) poster.prefetch_entry(1);
     code = post_one(*ibqp, poster, *wr);
     if (code != 0) *bad = wr;
   }

@@ -95,7 +95,13 @@ bool Conversation::say(Message message, std::string_view text, std::span<const i
   }
 }
 
+// Lanes ask often, and seldom is there anything: room for the longest message is made only when there is one.
+bool Conversation::is_silent() const {
+  return recv(socket_.get(), nullptr, 0, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
 std::optional<Incoming> Conversation::hear() {
+  if (is_silent()) return std::nullopt;
   Incoming in;
   in.text.resize(kMaxText);
   std::array<iovec, 2> parts{iovec{&in.message, sizeof in.message}, iovec{in.text.data(), in.text.size()}};

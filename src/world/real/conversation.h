@@ -39,6 +39,8 @@ class Conversation {
   [[nodiscard]] bool over() const { return over_; }
 
  private:
+  [[nodiscard]] bool is_silent() const;
+
   Descriptor socket_;
   bool over_ = false;
 };

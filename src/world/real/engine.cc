@@ -17,7 +17,7 @@ namespace weft::real {
 namespace {
 
 // A program that posts again this soon after its last packets left has more to post: what it posts leaves together.
-constexpr Time kBurst = microseconds(2);
+constexpr Time kBurst = microseconds(1);
 constexpr std::uint32_t kMaxDeferred = 32;
 constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
 constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
@@ -47,6 +47,7 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
                    : settings.transport == TransportChoice::roce ? nic::Dialect::roce
                                                                  : nic::Dialect::undecided;
+  config.ring_memory = world::LargePageMemory::instance();
   return config;
 }
 
@@ -93,7 +94,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
 // ---- the program's calls
 
 void Lane::Engine::rang() {
-  const Time now = clock_now();
+  const Time now = clock_.now();
   effects_.set_now(now);
   deliver_doorbells(now);
   if (driver_ == Driver::program && now - last_sent_ < kBurst && ++deferred_posts_ < kMaxDeferred) return;
@@ -115,19 +116,19 @@ void Lane::Engine::poll() {
     vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return;
   }
-  progress(clock_now(), driver_ == Driver::program);
+  progress(clock_.now(), driver_ == Driver::program);
 }
 
 void Lane::Engine::armed() {
   polls_since_armed_ = 0;
   if (driver_ == Driver::thread || !port_.is_open()) return;
   driver_ = Driver::thread;
-  transmit(clock_now());
+  transmit(clock_.now());
   kick();
 }
 
 void Lane::Engine::flush() {
-  if (port_.is_open() && card_.has_work()) transmit(clock_now());
+  if (port_.is_open() && card_.has_work()) transmit(clock_.now());
 }
 
 // Without a lock: whoever held it is not here. Descriptors only.
@@ -141,7 +142,7 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
   if (!port_.is_open() || mad.size() != wire::kMadBytes) return;
   const wire::Flow flow{.source = from, .destination = to, .source_port = wire::kRocePort};
   const auto psn = static_cast<std::uint32_t>(random_.next());
-  port_.set_now(clock_now());
+  port_.set_now(clock_.now());
   port_.send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
   port_.flush();
 }
@@ -188,9 +189,12 @@ void Lane::Engine::transmit(Time now) {
   port_.set_now(now);
   deferred_posts_ = 0;
   deferred_answers_ = 0;
-  for (std::uint32_t turns = 0; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
+  // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
+  if (!port_.blocked()) card_.give_turns(now, 1);
+  port_.publish();
+  for (std::uint32_t turns = 1; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
-  last_sent_ = clock_now();
+  last_sent_ = clock_.now();
   const bool unfinished = card_.has_work() || next_deadline() < wakes_at_;
   if (sleeping_ && unfinished && driver_ == Driver::thread) kick();
 }

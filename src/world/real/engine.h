@@ -17,6 +17,7 @@
 #include "world/real/broker_line.h"
 #include "world/real/effects.h"
 #include "world/real/lane.h"
+#include "world/real/lane_clock.h"
 #include "world/real/negotiation.h"
 #include "world/real/stats.h"
 #include "world/real/system_random.h"
@@ -100,6 +101,7 @@ class Lane::Engine : public PrintsStats {
   const Settings settings_;
   LaneOwner& owner_;
   std::mutex& lock_;
+  LaneClock clock_;
   SystemRandom random_;
   host::Device device_;
   BrokerLine broker_;

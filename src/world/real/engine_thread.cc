@@ -85,7 +85,7 @@ void Lane::Engine::tick(Guard& guard) {
     return;
   }
   polls_seen_ = polls_;
-  if (card_.has_work()) transmit(clock_now());
+  if (card_.has_work()) transmit(clock_.now());
   guard.unlock();
   epoll_event event{};
   const timespec wait{0, static_cast<long>(kTick / 1000)};
@@ -94,20 +94,20 @@ void Lane::Engine::tick(Guard& guard) {
 }
 
 void Lane::Engine::drive(Guard& guard) {
-  Time last = clock_now();
-  for (Time now = last; now - last < kAfterglow; now = clock_now()) {
+  Time last = clock_.now();
+  for (Time now = last; now - last < kAfterglow; now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
-      progress(clock_now(), false);
+      progress(clock_.now(), false);
       if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
-      last = clock_now();
+      last = clock_.now();
     }
     guard.unlock();  // whoever waits for it may have it
     std::this_thread::yield();
     guard.lock();
     if (stopping_ || driver_ == Driver::program) return;
   }
-  sleep(guard, card_.has_work() ? clock_now() + microseconds(50) : next_deadline());
+  sleep(guard, card_.has_work() ? clock_.now() + microseconds(50) : next_deadline());
 }
 
 void Lane::Engine::sleep(Guard& guard, Time until) {

@@ -74,8 +74,7 @@ class NeighbourLane {
   }
   // What was written becomes visible; a sleeper is woken.
   void publish() {
-    if (!ring) return;
-    out.publish();
+    if (!ring || !out.publish()) return;
     std::atomic_thread_fence(
         std::memory_order_seq_cst);  // against the sleeper's: it sees the record, or we see it asleep
     if (door_->asleep.load(std::memory_order_relaxed) != 0 && door_->asleep.exchange(0) != 0) {

@@ -180,6 +180,10 @@ void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
   }
 }
 
+void Port::publish() {
+  for (NeighbourLane* lane : used_) lane->publish();
+}
+
 void Port::flush() {
   for (NeighbourLane* lane : used_) lane->announce();
   if (!sender_.empty()) sender_.flush();

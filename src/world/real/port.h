@@ -36,6 +36,7 @@ class Port {
   void set_now(Time now) { now_ = now; }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
+  void publish();  // what is in rings is there to be seen; the rest leaves with flush()
   void flush();
   // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
   [[nodiscard]] bool blocked();
@@ -62,9 +63,10 @@ class Port {
     if (any) return true;
     if (eager_ > 0) {
       --eager_;
-    } else if (!lanes_.empty() && ++rings_only_ % kRingsPerSocket != 0) {
-      return false;  // an engine that polls asks only now and then anyway
+    } else if (!lanes_.empty() && now_ < sockets_at_) {
+      return false;
     }
+    sockets_at_ = now_ + kSocketsEvery;
     for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
     return any;
   }
@@ -103,7 +105,8 @@ class Port {
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
 
  private:
-  static constexpr std::uint32_t kRingBatch = 64, kRingsPerSocket = 2, kEagerPolls = 64;
+  static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64;
+  static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 
@@ -215,7 +218,8 @@ class Port {
 
   UdpSender sender_;
   UdpReceiver receiver_;
-  std::uint32_t rings_only_ = 0, eager_ = 0;
+  std::uint32_t eager_ = 0;     // looks at the sockets that follow each other, because something came by them
+  Time sockets_at_ = 0;         // when to look at them otherwise
   std::int64_t announced_ = 0;  // what neighbours had sent when we last looked
   std::uint64_t ring_full_ = 0;
 

@@ -1,12 +1,16 @@
-// The two ends of a ring in shared memory. A record is a flow and a RoCEv2 datagram, usually with its ICRC left blank:
-// memory does not corrupt.
+// The two ends of a ring in shared memory. A record is a RoCEv2 datagram, usually with its ICRC left blank: memory does
+// not corrupt. What takes time is every cache line that goes from one processor to the other. So records say themselves
+// that they are there, and the receiver waits for the line that it will read first; and the flow of a record is left
+// out if it is that of the record before.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "base/prefetch.h"
 #include "nic/world.h"
 #include "wire/codec.h"
 #include "world/real/shared_page.h"
@@ -14,23 +18,30 @@
 namespace weft::real {
 
 struct RecordHead {
-  std::uint32_t bytes = 0;     // of the datagram; kSkip: go on at the start of the ring
-  std::uint32_t has_icrc = 0;  // a sender that damages packets on purpose says so: they are to be found out
-  wire::Flow flow{};
+  std::uint32_t next = 0;     // bytes from here to the next head; 0: nothing yet; kSkip: go on at the start of the ring
+  std::uint16_t bytes = 0;    // of the datagram
+  std::uint8_t has_icrc = 0;  // a sender that damages packets on purpose says so: they are to be found out
+  std::uint8_t has_flow = 0;  // it follows the head
 
   static constexpr std::uint32_t kSkip = ~0U;
 };
-static_assert(sizeof(RecordHead) == 48);
+static_assert(sizeof(RecordHead) == 8);
 
-constexpr std::uint64_t record_bytes(std::uint64_t datagram) { return (sizeof(RecordHead) + datagram + 15) & ~15ULL; }
-inline constexpr std::uint64_t kMaxRecord = record_bytes(4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes);
+constexpr std::uint64_t record_bytes(std::uint64_t datagram, bool has_flow) {
+  return (sizeof(RecordHead) + (has_flow ? sizeof(wire::Flow) : 0) + datagram + 7) & ~7ULL;
+}
+inline constexpr std::uint64_t kLine = 64;  // bytes of a cache line
+inline constexpr std::uint64_t kMaxDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
+static_assert(kMaxDatagram < 1U << 16);
+
+// Where the presence of a record is told. Heads lie at multiples of eight.
+inline std::atomic_ref<std::uint32_t> next_of(std::byte* head) {
+  return std::atomic_ref<std::uint32_t>(*static_cast<std::uint32_t*>(static_cast<void*>(head)));
+}
 
 class RingWriter {
  public:
-  explicit RingWriter(Ring& ring)
-      : ring_(&ring),
-        at_(ring.written.load(std::memory_order_relaxed)),
-        taken_(ring.taken.load(std::memory_order_acquire)) {}
+  explicit RingWriter(Ring& ring) : ring_(&ring), taken_(ring.taken.load(std::memory_order_acquire)) {}
 
   [[nodiscard]] std::uint64_t room() {
     taken_ = ring_->taken.load(std::memory_order_acquire);
@@ -50,7 +61,7 @@ class RingWriter {
       std::memcpy(at, piece.data, piece.bytes);
       at += piece.bytes;
     }
-    std::memset(at, 0, pad);
+    std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the blank ICRC's
     return true;
   }
   bool write(const wire::Flow& flow, std::span<const std::byte> datagram) {
@@ -58,60 +69,113 @@ class RingWriter {
     if (at != nullptr) std::memcpy(at, datagram.data(), datagram.size());
     return at != nullptr;
   }
-  void publish() { ring_->written.store(at_, std::memory_order_release); }
+
+  // All records since the last time are seen from now on. What follows them begins with a cache line of its own: it is
+  // written while these are read. False: there are none.
+  bool publish() {
+    if (published_ == at_) return false;
+    const std::uint64_t aligned = (at_ + kLine - 1) / kLine * kLine;
+    newest_.next += static_cast<std::uint32_t>(aligned - at_);
+    at_ = aligned;
+    finish_newest();
+    next_of(place(at_)).store(0, std::memory_order_relaxed);
+    next_of(place(published_)).store(first_next_, std::memory_order_release);
+    published_ = at_;
+    return true;
+  }
 
  private:
+  [[nodiscard]] std::byte* place(std::uint64_t position) const { return ring_->data + position % Ring::kBytes; }
+
+  // Writes the head of the newest record, last of all: the headers of the one before may have spilled over its place.
+  // The first since publish() does not say yet that it is there.
+  void finish_newest() {
+    const std::size_t told = sizeof newest_.next;
+    std::memcpy(place(newest_at_) + told, &newest_.bytes, sizeof newest_ - told);
+    if (newest_at_ == published_) {
+      first_next_ = newest_.next;
+    } else {
+      next_of(place(newest_at_)).store(newest_.next, std::memory_order_relaxed);
+    }
+  }
+
   std::byte* start(const wire::Flow& flow, std::uint64_t bytes, bool has_icrc) {
-    const std::uint64_t need = record_bytes(bytes), offset = at_ % Ring::kBytes;
-    // Headers are encoded with room for the longest: the record's end may be written before its payload is.
-    const std::uint64_t span = need + wire::kMaxHeaderBytes;
+    const bool has_flow = at_ == 0 || flow != flow_;
+    const std::uint64_t need = record_bytes(bytes, has_flow), offset = at_ % Ring::kBytes;
+    // Behind a record there must be room for the next head, a line further at most. Headers are encoded with room for
+    // the longest: the record's end may be written before its payload is.
+    const std::uint64_t span = need + kLine + wire::kMaxHeaderBytes;
     const std::uint64_t skip = offset + span > Ring::kBytes ? Ring::kBytes - offset : 0;
     if (Ring::kBytes - (at_ - taken_) < skip + span && room() < skip + span) return nullptr;
-    if (skip > 0) {
-      std::memcpy(ring_->data + offset, &RecordHead::kSkip, sizeof RecordHead::kSkip);
-      at_ += skip;
-    }
-    std::byte* record = ring_->data + at_ % Ring::kBytes;
-    const RecordHead head{static_cast<std::uint32_t>(bytes), has_icrc ? 1U : 0U, flow};
-    std::memcpy(record, &head, sizeof head);
-    at_ += need;
-    return record + sizeof head;
+    if (published_ != at_) finish_newest();
+    if (skip > 0) begin(skip, {.next = RecordHead::kSkip});
+    if (skip > 0) finish_newest();
+    begin(need, {static_cast<std::uint32_t>(need), static_cast<std::uint16_t>(bytes),
+                 static_cast<std::uint8_t>(has_icrc ? 1 : 0), static_cast<std::uint8_t>(has_flow ? 1 : 0)});
+    std::byte* record = place(newest_at_) + sizeof(RecordHead);
+    if (!has_flow) return record;
+    flow_ = flow;
+    std::memcpy(record, &flow, sizeof flow);
+    return record + sizeof flow;
+  }
+  void begin(std::uint64_t bytes, RecordHead head) {
+    newest_at_ = at_;
+    newest_ = head;
+    at_ += bytes;
   }
 
   Ring* ring_;
-  std::uint64_t at_, taken_;
+  std::uint64_t taken_;
+  std::uint64_t at_ = 0, published_ = 0;  // where the next record begins; what others can see
+  std::uint64_t newest_at_ = 0;
+  RecordHead newest_{};
+  std::uint32_t first_next_ = 0;  // what the first record since publish() will say
+  wire::Flow flow_{};             // of the last record
 };
 
 class RingReader {
  public:
-  explicit RingReader(Ring& ring) : ring_(&ring), at_(ring.taken.load(std::memory_order_relaxed)) {}
+  explicit RingReader(Ring& ring) : ring_(&ring) {}
 
-  [[nodiscard]] bool empty() const { return ring_->written.load(std::memory_order_acquire) == at_; }
+  // If it is not, the rest of what may be a small record is on its way from the sender's processor.
+  [[nodiscard]] bool empty() const {
+    if (next_of(place()).load(std::memory_order_acquire) == 0 || broken_) return true;
+    prefetch(place() + kLine);  // inside of the channel, or just behind it: it is only asked for
+    return false;
+  }
 
   // Calls take(flow, datagram, has_icrc) for at most `budget` records. What they were read from is the sender's again
   // only after done(). Nothing a sender writes can make this read outside of the ring.
   template <class Take>
   std::uint32_t read(std::uint32_t budget, Take&& take) {
-    const std::uint64_t written = ring_->written.load(std::memory_order_acquire);
-    if (written - at_ > Ring::kBytes) at_ = written;  // nonsense: as if all of it were lost
     std::uint32_t count = 0;
-    while (at_ != written && count < budget) {
+    while (count < budget) {
       const std::uint64_t offset = at_ % Ring::kBytes;
-      RecordHead head;
-      std::memcpy(&head.bytes, ring_->data + offset, sizeof head.bytes);
-      if (head.bytes == RecordHead::kSkip) {
+      const std::uint32_t next = next_of(place()).load(std::memory_order_acquire);
+      if (next == 0) break;
+      if (next == RecordHead::kSkip) {
         at_ += Ring::kBytes - offset;
+        ++count;
         continue;
       }
-      const std::uint64_t need = record_bytes(head.bytes);
-      if (head.bytes > kMaxRecord || offset + need > Ring::kBytes || need > written - at_) {
-        at_ = written;
+      RecordHead head;
+      std::memcpy(&head, place(), sizeof head);
+      const bool has_flow = head.has_flow != 0;
+      const bool possible = next % sizeof head == 0 && record_bytes(head.bytes, has_flow) <= next &&
+                            offset + next < Ring::kBytes && head.bytes <= kMaxDatagram;
+      if (!possible) {
+        broken_ = true;
         break;
       }
-      std::memcpy(&head.has_icrc, ring_->data + offset + offsetof(RecordHead, has_icrc),
-                  sizeof head - offsetof(RecordHead, has_icrc));
-      take(head.flow, std::span<const std::byte>(ring_->data + offset + sizeof head, head.bytes), head.has_icrc != 0);
-      at_ += need;
+      // Records of a stream are alike: the one after next lies where it would if they were.
+      prefetch(ring_->data + (at_ + 2 * std::uint64_t{next}) % Ring::kBytes);
+      const std::byte* record = place() + sizeof head;
+      if (has_flow) {
+        std::memcpy(&flow_, record, sizeof flow_);
+        record += sizeof flow_;
+      }
+      take(flow_, std::span<const std::byte>(record, head.bytes), head.has_icrc != 0);
+      at_ += next;
       ++count;
     }
     return count;
@@ -119,8 +183,12 @@ class RingReader {
   void done() { ring_->taken.store(at_, std::memory_order_release); }
 
  private:
+  [[nodiscard]] std::byte* place() const { return ring_->data + at_ % Ring::kBytes; }
+
   Ring* ring_;
-  std::uint64_t at_;
+  std::uint64_t at_ = 0;
+  wire::Flow flow_{};    // of the last record
+  bool broken_ = false;  // the sender wrote nonsense: it is not heard any more
 };
 
 }  // namespace weft::real

@@ -20,13 +20,12 @@ struct Door {
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-// A ring of records for one sender and one receiver. Positions count bytes and never wrap; a record never straddles
-// the end of the ring: what is left there is skipped.
+// A ring of records (ring_port.h) for one sender and one receiver. Positions count bytes and never wrap; a record never
+// straddles the end of the ring: what is left there is skipped.
 struct Ring {
   static constexpr std::uint64_t kBytes = 1U << 19;
 
-  alignas(64) std::atomic<std::uint64_t> written{0};  // by the sender
-  alignas(64) std::atomic<std::uint64_t> taken{0};    // by the receiver
+  alignas(64) std::atomic<std::uint64_t> taken{0};  // up to where the sender may write again; the receiver's word
   alignas(64) std::byte data[kBytes];
 };
 

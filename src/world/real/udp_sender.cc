@@ -107,7 +107,7 @@ void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, const nic::Ou
     icrc =
         wire::icrc_of(flow, {header, header_bytes}, std::span<const std::span<const std::byte>>(pieces.data(), count));
   }
-  std::memset(at, 0, pad);
+  std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
   wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);
   std::byte* end = at + pad + wire::kIcrcBytes;
   copies ? append(message, header, static_cast<std::size_t>(end - header))

@@ -1,6 +1,6 @@
-// Room for so many things under way at once: reads that have tags, misses that have a buffer. Who comes when all are taken
-// waits for the one that came first of those: what takes about the same time for everybody ends in the order in which it
-// began.
+// Room for so many things under way at once: reads that have tags, misses that have a buffer. Who comes when all are
+// taken waits for the one that came first of those: what takes about the same time for everybody ends in the order in
+// which it began.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The simulated world as a card on a chip sees it: everything it asks for has its price (shell.h). Payloads are lengths:
-// that bytes arrive as they were sent is shown elsewhere, by the same card.
+// The simulated world as a card on a chip sees it: everything it asks for has its price (shell.h). Payloads are
+// lengths: that bytes arrive as they were sent is shown elsewhere, by the same card.
 #pragma once
 
 #include <cstddef>

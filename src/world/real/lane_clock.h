@@ -1,0 +1,65 @@
+// The clock of whoever drives a lane: clock_now(), cheaper. The processor's own counter is read, and what its ticks are
+// worth is learnt from the machine's clock several thousand times a second. So a counter that jumps, or changes its
+// speed, is wrong for no longer than that.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "world/real/clock.h"
+
+namespace weft::real {
+
+#if defined(__x86_64__)
+
+class LaneClock {
+ public:
+  // Never goes back. Not for two threads at once.
+  [[nodiscard]] Time now() {
+    const std::uint64_t passed = __rdtsc() - ticks_;
+    if (passed >= believed_) [[unlikely]]
+      return learn();
+    const auto since = std::min(static_cast<Time>(passed * worth_ >> kShift), kFarthest);
+    return last_ = std::max(last_, time_ + since);
+  }
+
+ private:
+  static constexpr unsigned kShift = 20;
+  static constexpr std::uint64_t kBelieved = 1U << 19;  // ticks: a quarter of a millisecond at 2 GHz
+  static constexpr Time kFarthest = milliseconds(1);
+
+  Time learn() {
+    const Time time = clock_now();
+    const std::uint64_t ticks = __rdtsc();
+    const Time elapsed = time - time_;
+    // Too short to learn from, or so long that anything may have happened: the clock is read each time until it is not.
+    const bool telling = elapsed > microseconds(50) && elapsed < milliseconds(10) && ticks > ticks_;
+    if (telling) worth_ = (static_cast<std::uint64_t>(elapsed) << kShift) / (ticks - ticks_);
+    if (telling || elapsed >= milliseconds(10)) {
+      time_ = time;
+      ticks_ = ticks;
+      believed_ = telling ? kBelieved : 0;
+    }
+    return last_ = std::max(last_, time);
+  }
+
+  Time time_ = 0, last_ = 0;  // when the clock was read; what was said last
+  std::uint64_t ticks_ = 0;   // at that time
+  std::uint64_t worth_ = 0;   // of a tick, in picoseconds, times 2^kShift
+  std::uint64_t believed_ = 0;
+};
+
+#else
+
+class LaneClock {
+ public:
+  [[nodiscard]] Time now() { return clock_now(); }
+};
+
+#endif
+
+}  // namespace weft::real

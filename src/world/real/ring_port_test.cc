@@ -1,0 +1,108 @@
+// A ring carries every record once, in order and whole, whatever its length and wherever the ring ends; and a sender
+// that writes nonsense is not heard any more.
+#include "world/real/ring_port.h"
+
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace weft::real {
+namespace {
+
+wire::Flow flow_from(std::uint8_t host) {
+  return {.source = wire::Address::v4(127, 0, 0, host), .destination = wire::Address::v4(127, 0, 0, 1)};
+}
+
+struct Pair {
+  std::unique_ptr<Ring> ring = std::make_unique<Ring>();
+  RingWriter out{*ring};
+  RingReader in{*ring};
+
+  [[nodiscard]] std::vector<std::vector<std::byte>> take(std::uint32_t most = 64) {
+    std::vector<std::vector<std::byte>> records;
+    in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, bool) {
+      last_flow = flow;
+      records.emplace_back(datagram.begin(), datagram.end());
+    });
+    in.done();
+    return records;
+  }
+  wire::Flow last_flow{};
+};
+
+std::vector<std::byte> record(std::size_t bytes, unsigned seed) {
+  std::vector<std::byte> out(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>(seed + i * 7);
+  return out;
+}
+
+TEST(Ring, ShowsRecordsOnlyWhenTheyArePublished) {
+  Pair p;
+  ASSERT_TRUE(p.out.write(flow_from(2), record(60, 1)));
+  ASSERT_TRUE(p.out.write(flow_from(2), record(20, 2)));
+  EXPECT_TRUE(p.in.empty());
+  EXPECT_TRUE(p.out.publish());
+  EXPECT_FALSE(p.out.publish());
+  EXPECT_FALSE(p.in.empty());
+  EXPECT_EQ(p.take(), (std::vector{record(60, 1), record(20, 2)}));
+  EXPECT_TRUE(p.in.empty());
+}
+
+TEST(Ring, TellsTheFlowOfEachRecord) {
+  Pair p;
+  for (const std::uint8_t host : {2, 2, 3, 2}) {
+    ASSERT_TRUE(p.out.write(flow_from(host), record(20, host)));
+    ASSERT_TRUE(p.out.publish());
+    EXPECT_EQ(p.take().size(), 1U);
+    EXPECT_EQ(p.last_flow, flow_from(host));
+  }
+}
+
+TEST(Ring, CarriesEveryLengthRoundAndRound) {
+  Pair p;
+  std::mt19937 random(7);
+  std::vector<std::vector<std::byte>> sent;
+  for (unsigned round = 0; round < 2000; ++round) {
+    sent.clear();
+    for (auto batch = random() % 8; batch > 0; --batch) {
+      sent.push_back(record(12 + random() % (kMaxDatagram - 11), round));
+      ASSERT_TRUE(p.out.write(flow_from(static_cast<std::uint8_t>(random() % 2)), sent.back()));
+    }
+    EXPECT_EQ(p.out.publish(), !sent.empty());
+    std::vector<std::vector<std::byte>> got;
+    for (auto some = p.take(3); !some.empty() || !p.in.empty(); some = p.take(3)) {
+      got.insert(got.end(), some.begin(), some.end());
+    }
+    ASSERT_EQ(got, sent) << "round " << round;
+  }
+}
+
+TEST(Ring, RefusesWhatWouldOverwriteOthers) {
+  Pair p;
+  std::size_t written = 0;
+  while (p.out.write(flow_from(2), record(4096, static_cast<unsigned>(written)))) ++written;
+  EXPECT_GT(written * 4096, Ring::kBytes * 9 / 10);
+  p.out.publish();
+  std::size_t read = 0;
+  for (auto some = p.take(); !some.empty(); some = p.take()) {
+    for (const auto& bytes : some) EXPECT_EQ(bytes, record(4096, static_cast<unsigned>(read++)));
+  }
+  EXPECT_EQ(read, written);
+  EXPECT_TRUE(p.out.write(flow_from(2), record(4096, 1)));
+}
+
+TEST(Ring, HearsNoMoreFromASenderThatWritesNonsense) {
+  for (const RecordHead head : {RecordHead{8, 5000, 0, 0}, RecordHead{7, 0, 0, 0}, RecordHead{1U << 30, 64, 0, 0},
+                                RecordHead{16, 64, 0, 0}, RecordHead{Ring::kBytes, 64, 0, 0}}) {
+    Pair p;
+    std::memcpy(p.ring->data, &head, sizeof head);
+    EXPECT_FALSE(p.in.empty());
+    EXPECT_TRUE(p.take().empty());
+    EXPECT_TRUE(p.in.empty());
+  }
+}
+
+}  // namespace
+}  // namespace weft::real
