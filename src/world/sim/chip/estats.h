@@ -1,6 +1,6 @@
 // Where an operation's time goes, by the measuring points of Azure's RDMA Estats: T1 the program posts it, T2 its work
 // entry is on the card, T3 its last packet has left, T4 the peer's answer is here, T5 the card generates its
-// completion, T6 the program has polled it. Of some queue pairs only: to note all would cost more than to simulate them.
+// completion, T6 the program has polled it. Of some queue pairs only: to note all would cost more than to simulate.
 #pragma once
 
 #include <array>
