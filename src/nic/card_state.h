@@ -14,6 +14,7 @@
 #include "nic/early.h"
 #include "nic/memory.h"
 #include "nic/queues.h"
+#include "nic/residents.h"
 #include "nic/schedule_policy.h"
 #include "nic/scheduler.h"
 #include "nic/timers.h"
@@ -33,6 +34,7 @@ struct CardConfig {
   // On-chip caches, in bytes. 0 is none: work entries are fetched and dropped, receive entries fetched one by one, and
   // a region's first byte tells where all of it is.
   std::uint32_t work_cache_bytes = 0, receive_cache_bytes = 0, mtt_cache_bytes = 0;
+  CacheShape work_cache{}, mtt_cache{};
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
   // -- roce. A responder tells once of a gap (IBA 9.7.5.1.3); some cards tell again when the peer has gone back and the
   // packet is missing again, instead of leaving that to the peer's timeout.
@@ -92,9 +94,9 @@ struct CardState {
         memory(c.region_slot_bits),
         ready(c.policy, contexts.size(), contexts, c.weights),
         owing(contexts.size()),
-        works(c.work_cache_bytes, contexts.size()),
-        receives(c.receive_cache_bytes, contexts.size() + c.max_srqs),
-        translations(c.mtt_cache_bytes),
+        works(c.work_cache_bytes, contexts.size(), c.work_cache),
+        receives(c.receive_cache_bytes, contexts.size() + c.max_srqs, c.work_cache),
+        translations(c.mtt_cache_bytes, c.mtt_cache),
         timers(contexts),
         cq_timers(cqs),
         early(c.early_notes),

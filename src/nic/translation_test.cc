@@ -100,5 +100,20 @@ TEST(Translation, ACacheHasTheSizeThatWasAskedForOrIsNotThere) {
   EXPECT_GT(TranslationCache(srnic).bytes(), srnic - kSet);
 }
 
+TEST_F(Pages, WaysAndReplacementAreItsShape) {
+  constexpr CacheShape kChance{.ways = 4, .replacement = Replacement::random};
+  TranslationCache by_chance(16 * 4 * 16, kChance), by_age(16 * 4 * 16, {.ways = 4, .replacement = Replacement::lru});
+  EXPECT_EQ(by_chance.entries(), 64u);
+  int chance = 0, age = 0;
+  for (int round = 0; round < 50; ++round) {
+    chance += hits(by_chance, 1, 96, 1);
+    age += hits(by_age, 1, 96, 1);
+  }
+  EXPECT_EQ(age, 0) << "one and a half times what fits, in a circle";
+  EXPECT_GT(chance, 1000);
+  by_chance.forget(1, 96);
+  EXPECT_EQ(hits(by_chance, 1, 96, 1), 0);
+}
+
 }  // namespace
 }  // namespace weft::nic

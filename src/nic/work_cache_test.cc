@@ -48,6 +48,21 @@ TEST(WorkCache, GivesUpTheQueueThatWasNotUsedForLongest) {
   EXPECT_FALSE(cache.has(3, 0));
 }
 
+// In a circle over more queues than fit, age keeps nothing and chance keeps some.
+TEST(WorkCache, GivesUpByChanceIfItsShapeSaysSo) {
+  WorkCache by_age(16 * kLine, 24), by_chance(16 * kLine, 24, {.ways = 0, .replacement = Replacement::random});
+  int age = 0, chance = 0;
+  for (std::uint32_t i = 0; i < 2400; ++i) {
+    for (auto* cache : {&by_age, &by_chance}) {
+      const bool found = cache->has(i % 24, 0);
+      if (found) ++(cache == &by_age ? age : chance);
+      if (!found) cache->keep(i % 24, 0, 8);
+    }
+  }
+  EXPECT_EQ(age, 0);
+  EXPECT_GT(chance, 500);
+}
+
 TEST(WorkCache, ForgetsAQueueAndGivesItsLineToAnother) {
   WorkCache cache(kLine, 3);
   cache.keep(0, 0, 8);

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "nic/residents.h"
 #include "nic/world.h"
 #include "world/sim/chip/berths.h"
 #include "world/sim/chip/bus.h"
 #include "world/sim/chip/calendar.h"
-#include "world/sim/chip/on_chip_cache.h"
 #include "world/sim/chip/spec.h"
 
 namespace weft::sim {
@@ -23,14 +23,14 @@ class Shell {
       : spec_(spec),
         cycle_(spec.clock_mhz == 0 ? 0 : static_cast<Time>(1e6 / spec.clock_mhz)),
         bus_(spec.pcie),
-        contexts_(spec.contexts, contexts, seed),
+        contexts_(spec.contexts.entries, spec.contexts.shape, contexts, seed),
         misses_(spec.misses_under_way) {}
 
   [[nodiscard]] const ChipSpec& spec() const { return spec_; }
   [[nodiscard]] Time cycles(std::uint32_t n) const { return cycle_ * n; }
   [[nodiscard]] Bus& bus() { return bus_; }
   [[nodiscard]] const Bus& bus() const { return bus_; }
-  [[nodiscard]] const OnChipCache& contexts() const { return contexts_; }
+  [[nodiscard]] const nic::Residents& contexts() const { return contexts_; }
   [[nodiscard]] Time pipeline_busy() const { return transmit_.total(); }
   [[nodiscard]] std::uint64_t work_misses() const { return work_misses_; }
 
@@ -50,11 +50,11 @@ class Shell {
   // -- what it asks for on the way --
   void touch_context(std::uint32_t slot) {
     if (!contexts_.enabled()) return;
-    const OnChipCache::Found found = contexts_.touch(slot);
-    if (found == OnChipCache::Found::hit) return;
+    const nic::Residents::Found found = contexts_.touch(slot);
+    if (found == nic::Residents::Found::hit) return;
     fetch(spec_.contexts.entry_bytes, BusUse::context);
     known_ = cursor_;
-    if (found == OnChipCache::Found::miss_and_eviction) {
+    if (found == nic::Residents::Found::miss_and_eviction) {
       bus_.write(now_, cursor_, spec_.contexts.entry_bytes, BusUse::context);
     }
   }
@@ -115,7 +115,7 @@ class Shell {
   ChipSpec spec_;
   Time cycle_;
   Bus bus_;
-  OnChipCache contexts_;
+  nic::Residents contexts_;
   Berths misses_;
   Calendar transmit_;
   Time received_ = 0;  // when the receiving stage is free

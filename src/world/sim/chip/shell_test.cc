@@ -23,7 +23,7 @@ ChipSpec chip() {
                .read_latency = microseconds(1),
                .write_latency = nanoseconds(200),
                .doorbell_latency = nanoseconds(100)};
-  spec.contexts = {.entries = 4, .ways = 0, .replacement = Replacement::lru, .entry_bytes = 256};
+  spec.contexts = {.entries = 4, .shape = {}, .entry_bytes = 256};
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "nic/residents.h"
 
 namespace weft::sim {
 
@@ -19,12 +20,9 @@ struct PcieSpec {
   Time doorbell_latency = 0;             // from the store to the card
 };
 
-enum class Replacement : std::uint8_t { lru, random };
-
 struct CacheSpec {
   std::uint32_t entries = 0;  // 0: no cache, all of it is on chip
-  std::uint32_t ways = 0;     // 0: any entry anywhere
-  Replacement replacement = Replacement::lru;
+  nic::CacheShape shape{};
   std::uint32_t entry_bytes = 0;  // what a miss reads, and a changed entry that makes room writes back
 };
 

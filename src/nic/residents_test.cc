@@ -1,30 +1,30 @@
 // What is on chip, and what makes room.
-#include "world/sim/chip/on_chip_cache.h"
+#include "nic/residents.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace weft::sim {
+namespace weft::nic {
 namespace {
 
-using Found = OnChipCache::Found;
+using Found = Residents::Found;
 
-OnChipCache cache(std::uint32_t entries, std::uint32_t ways, Replacement replacement, std::uint32_t things = 1024) {
-  return OnChipCache({.entries = entries, .ways = ways, .replacement = replacement, .entry_bytes = 256}, things, 1);
+Residents cache(std::uint32_t entries, std::uint32_t ways, Replacement replacement, std::uint32_t things = 1024) {
+  return {entries, {ways, replacement}, things};
 }
 
-TEST(OnChipCache, WithoutEntriesThereIsNone) { EXPECT_FALSE(cache(0, 0, Replacement::lru).enabled()); }
+TEST(Residents, WithoutEntriesThereIsNone) { EXPECT_FALSE(cache(0, 0, Replacement::lru).enabled()); }
 
-TEST(OnChipCache, KeepsWhatFits) {
-  OnChipCache c = cache(4, 0, Replacement::lru);
+TEST(Residents, KeepsWhatFits) {
+  Residents c = cache(4, 0, Replacement::lru);
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(c.touch(i), Found::miss);
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(c.touch(i), Found::hit);
   EXPECT_EQ(c.touch(4), Found::miss_and_eviction);
 }
 
-TEST(OnChipCache, TheOneNotUsedForLongestMakesRoom) {
-  OnChipCache c = cache(2, 0, Replacement::lru);
+TEST(Residents, TheOneNotUsedForLongestMakesRoom) {
+  Residents c = cache(2, 0, Replacement::lru);
   (void)c.touch(1);
   (void)c.touch(2);
   (void)c.touch(1);
@@ -33,14 +33,25 @@ TEST(OnChipCache, TheOneNotUsedForLongestMakesRoom) {
   EXPECT_EQ(c.touch(2), Found::miss_and_eviction);
 }
 
-TEST(OnChipCache, SetsAreApart) {
-  OnChipCache c = cache(4, 2, Replacement::lru);  // two sets: even and odd
+TEST(Residents, ADroppedOneMakesRoomFirst) {
+  for (const Replacement replacement : {Replacement::lru, Replacement::random}) {
+    Residents c = cache(4, 0, replacement);
+    for (std::uint32_t i = 0; i < 4; ++i) (void)c.touch(i);
+    c.drop(2);
+    EXPECT_EQ(c.line_of(2), kNone);
+    EXPECT_EQ(c.touch(9), Found::miss);
+    for (const std::uint32_t i : {0U, 1U, 3U, 9U}) EXPECT_EQ(c.touch(i), Found::hit);
+  }
+}
+
+TEST(Residents, SetsAreApart) {
+  Residents c = cache(4, 2, Replacement::lru);  // two sets: even and odd
   for (const std::uint32_t even : {0U, 2U, 4U}) (void)c.touch(even);
   EXPECT_EQ(c.touch(1), Found::miss) << "the other set is empty";
   EXPECT_EQ(c.touch(0), Found::miss_and_eviction);
 }
 
-double hit_rate(OnChipCache& c, std::uint32_t things) {
+double hit_rate(Residents& c, std::uint32_t things) {
   for (int round = 0; round < 20; ++round) {
     for (std::uint32_t i = 0; i < things; ++i) (void)c.touch(i);
   }
@@ -52,11 +63,11 @@ double hit_rate(OnChipCache& c, std::uint32_t things) {
 }
 
 // Round robin over more than fit: least recently used is a cliff, chance is a slope. h = exp(-N (1 - h) / C).
-TEST(OnChipCache, InACircleChanceFallsGraduallyAndAgeAtOnce) {
-  OnChipCache lru = cache(400, 0, Replacement::lru), random = cache(400, 0, Replacement::random);
+TEST(Residents, InACircleChanceFallsGraduallyAndAgeAtOnce) {
+  Residents lru = cache(400, 0, Replacement::lru), random = cache(400, 0, Replacement::random);
   EXPECT_EQ(hit_rate(lru, 401), 0);
   for (const std::uint32_t things : {450U, 600U, 1000U}) {
-    OnChipCache c = cache(400, 0, Replacement::random);
+    Residents c = cache(400, 0, Replacement::random);
     double h = 0.5;
     for (int i = 0; i < 200; ++i) h = std::exp(-static_cast<double>(things) * (1 - h) / 400);
     EXPECT_NEAR(hit_rate(c, things), h, 0.03) << things;
@@ -64,10 +75,10 @@ TEST(OnChipCache, InACircleChanceFallsGraduallyAndAgeAtOnce) {
   EXPECT_EQ(hit_rate(random, 400), 1);
 }
 
-TEST(OnChipCache, TheSameSeedMakesTheSameChoices) {
-  OnChipCache a = cache(64, 0, Replacement::random), b = cache(64, 0, Replacement::random);
+TEST(Residents, TheSameSeedMakesTheSameChoices) {
+  Residents a = cache(64, 0, Replacement::random), b = cache(64, 0, Replacement::random);
   for (std::uint32_t i = 0; i < 10'000; ++i) ASSERT_EQ(a.touch(i * 37 % 200), b.touch(i * 37 % 200));
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::nic
