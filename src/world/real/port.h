@@ -99,6 +99,9 @@ class Port {
   void on_met(Incoming& in);
 
   [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
+  [[nodiscard]] std::uint64_t lost_on_purpose() const {
+    return (faults_out_ ? faults_out_->counters().dropped() : 0) + (faults_in_ ? faults_in_->counters().dropped() : 0);
+  }
   [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_; }
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
 
