@@ -95,6 +95,12 @@ class Port {
     for (auto& [key, route] : routes_) route.own_socket.reset();
   }
 
+  // -- a broker that was killed --
+  // The next one can open the address's sockets when all of the last one's are closed. Until renew(), nothing comes and
+  // goes but through rings.
+  void close_sockets();
+  void renew(BrokerLine::Joined joined);
+
   // -- neighbours --
   void on_met(Incoming& in);
 
@@ -138,6 +144,7 @@ class Port {
     }
     return 0;
   }
+  void forget_routes();
   [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);
