@@ -4,6 +4,7 @@ Tests derive from Stage. Usage of a file with tests: FILE BUILD BLOCK [FLAGS of 
 of the addresses 127.20.BLOCK.x that belong to this run alone, and what every `weft run` here is given.
 """
 
+import json
 import os
 import pwd
 import resource
@@ -75,6 +76,7 @@ class Stage(unittest.TestCase):
     build = block = None  # from the command line
     flags = ()
     addresses = 0
+    rejections = REJECTIONS
     as_root = False  # for what only root can do
 
     @classmethod
@@ -131,22 +133,42 @@ class Stage(unittest.TestCase):
         """Until the server listens at this TCP port, over which programs like perftest tell each other their QPNs."""
         self.wait_until(lambda: listens(server.pid, port), f"port {port} is open", server)
 
-    def exchange(self, *command, addresses=None, **server_ends):
+    def exchange(self, *command, addresses=None, flags=(), well=ended_well):
         """Runs a program as server and as client, which meet over TCP at a port given by -p; what both said."""
         here, there = addresses or (self.address(), self.address())
         port = free_port()
-        server = self.start(*command, "-p", port, address=here)
+        server = self.start(*command, "-p", port, address=here, flags=flags)
         self.wait_for_port(server, port)
-        client = self.start(*command, "-p", port, here, address=there)
-        said = self.finish(client, server)
-        return self.finish(server, client, **server_ends), said
+        client = self.start(*command, "-p", port, here, address=there, flags=flags)
+        said = self.finish(client, server, well=well)
+        return self.finish(server, client, well=well), said
 
-    def exchange_by_cm(self, *command, server=(), client=("{server}",)):
+    def exchange_by_cm(self, *command, server=(), client=("{server}",), flags=()):
         """The same for those that meet by rdma_cm. `{server}` stands for the server's address."""
         here, there = self.address(), self.address()
-        serves = self.start(*command, *(str(word).format(server=here) for word in server), address=here)
-        said = self.ask(serves, *command, *(str(word).format(server=here) for word in client), address=there)
+        serves = self.start(*command, *(str(word).format(server=here) for word in server), address=here, flags=flags)
+        asks = (str(word).format(server=here) for word in client)
+        said = self.ask(serves, *command, *asks, address=there, flags=flags)
         return self.finish(serves), said
+
+    def counters(self, *programs):
+        """What the cards of programs that run have counted so far, together."""
+        stat = self.start_plain(self.weft, "stat", "--json", "--all")
+        lanes = json.loads(stat.output()) if stat.wait() == 0 else []
+        mine = [lane["counters"] | lane["port"] for lane in lanes if lane["process"] in [p.pid for p in programs]]
+        return {name: sum(lane[name] for lane in mine) for name in ("sent_pkts", "rcvd_pkts", "lost_on_purpose")}
+
+    def come_to_rest(self, *programs):
+        """The counters when the programs exchange nothing any more: they wait for what is lost."""
+        seen = [{}]
+
+        def resting():
+            time.sleep(0.3)
+            seen.append(self.counters(*programs))
+            return seen[-1] == seen[-2] and seen[-1]["sent_pkts"] > 0
+
+        self.wait_until(resting, "something is lost that nobody sends again", *programs)
+        return seen[-1]
 
     def ask(self, server, *command, start=None, **more):
         """What a client says that ends well. Rejected, it tries again: nothing shows whether a server listens yet."""
@@ -154,7 +176,7 @@ class Stage(unittest.TestCase):
         while True:
             time.sleep(0.2)
             client = (start or self.start)(*command, **more)
-            if client.wait() == 0 or time.monotonic() > limit or not any(r in client.output() for r in REJECTIONS):
+            if client.wait() == 0 or time.monotonic() > limit or not any(r in client.output() for r in self.rejections):
                 return self.finish(client, server)
 
 

@@ -10,6 +10,13 @@
 #include "verbs/ibverbs/operations.h"
 
 namespace weft::verbs {
+namespace {
+// A queue may be larger than was asked for. Cards round up, and programs have come to need it: ib_send_lat -e has a
+// queue of one, and leaves a completion there for a round when a receive's event comes before that of a send.
+constexpr std::uint32_t kLeastEntries = 16;
+
+std::uint32_t room_for(std::int64_t entries) { return std::max(static_cast<std::uint32_t>(entries), kLeastEntries); }
+}  // namespace
 
 CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_context, ibv_comp_channel* channel,
                          std::int64_t vector) {
@@ -21,8 +28,7 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
   if (!hold) return refuse(EIO);
   return attempt([&]() -> CompletionQueue* {
     auto cq = std::make_unique<CompletionQueue>();
-    const auto queue =
-        c.device.create_cq(static_cast<std::uint32_t>(entries), channel != nullptr ? ours(channel).number : nic::kNone);
+    const auto queue = c.device.create_cq(room_for(entries), channel != nullptr ? ours(channel).number : nic::kNone);
     if (!queue) return refuse(queue.error());
     if (channel != nullptr) ++channel->refcnt;
     cq->context = context;
@@ -90,7 +96,7 @@ int ibv_resize_cq(ibv_cq* ibcq, int cqe) {
   const Hold hold(*cq.owner);
   if (!hold) return EIO;
   try {
-    const auto error = cq.owner->device.resize(*cq.queue, static_cast<std::uint32_t>(cqe));
+    const auto error = cq.owner->device.resize(*cq.queue, room_for(cqe));
     if (error == weft::host::Error::none) cq.cqe = static_cast<int>(cq.queue->capacity());
     return errno_of(error);
   } catch (const std::bad_alloc&) {

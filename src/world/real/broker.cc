@@ -136,7 +136,7 @@ class Broker {
       member.talk.say(reply, "the broker that runs is of another version of Weft: end the programs that use it first");
       return;
     }
-    const std::uint8_t place = free_place();
+    const std::uint8_t place = place_for(in.message.code);
     if (!is_sound(in) || member.place != 0 || place == 0) {
       reply.code = place == 0 ? ENOSPC : EINVAL;
       member.talk.say(reply, place == 0 ? "all 126 places of this host's programs are taken" : "not a sound greeting");
@@ -159,6 +159,12 @@ class Broker {
     places_[place] = &member;
     reply.place = place;
     member.talk.say(reply, {}, sockets);
+  }
+
+  // A lane that had a place before has it in its queue pair numbers: that one, or none.
+  [[nodiscard]] std::uint8_t place_for(int had) {
+    if (had < kFirstPlace || had > kLastPlace) return free_place();
+    return places_[static_cast<std::size_t>(had)] == nullptr ? static_cast<std::uint8_t>(had) : 0;
   }
 
   // One that has rested: packets for its last owner may still be under way, and others remember what it spoke. If none
@@ -207,8 +213,8 @@ class Broker {
 
   static Trouble taken(const wire::Address& address) {
     return {EADDRINUSE,
-            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by another user's Weft, or by programs whose "
-                        "broker was killed (end them). Or choose another address with --addr",
+            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by another user's Weft, or by a program whose "
+                        "broker was killed and that is stopped (end it). Or choose another address with --addr",
                         wire::kRocePort, text_of(address))};
   }
   static Trouble explain(Trouble t, const wire::Address& address) {

@@ -1,5 +1,6 @@
 #include "world/real/broker_line.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -19,6 +20,8 @@ namespace {
 
 constexpr int kAnswerWithin = 5000;  // milliseconds
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
+// A broker was killed a moment ago: for so long its programs may still have the address.
+constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
 
 // The broker is no child of the program's: a program that waits for its children must not find one it does not know.
 // Hence clone() without a signal, and weft-broker leaves its starter at once.
@@ -78,14 +81,15 @@ tl::expected<Conversation, Trouble> reach_broker() {
   }
 }
 
-Message greeting(std::span<const wire::Address> addresses, const wire::DialectVersions& versions) {
+Message greeting(const BrokerLine::Self& self) {
   Message m(Topic::hello);
+  m.code = self.place;
   m.hello.process = getpid();
-  m.hello.versions = versions;
+  m.hello.versions = self.versions;
   const char* name = program_invocation_short_name;
   std::strncpy(m.hello.name.data(), name != nullptr ? name : "?", m.hello.name.size() - 1);
-  m.hello.address_count = static_cast<std::uint32_t>(addresses.size());
-  for (std::size_t i = 0; i < addresses.size(); ++i) m.hello.addresses[i] = addresses[i];
+  m.hello.address_count = static_cast<std::uint32_t>(self.addresses.size());
+  for (std::size_t i = 0; i < self.addresses.size(); ++i) m.hello.addresses[i] = self.addresses[i];
   return m;
 }
 
@@ -109,24 +113,61 @@ std::string broker_program() {
   return {};
 }
 
-tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(std::span<const wire::Address> addresses,
-                                                           const wire::DialectVersions& versions, int door, int wake) {
-  const std::lock_guard guard(lock_);
+bool BrokerLine::is_there() { return reach_broker().has_value(); }
+
+tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(const Self& self) {
+  const Time until = clock_now() + kFreeWithin;
   // A broker may be about to leave just as we call: then there is no answer, and the next try starts another.
   for (int tries = 0; tries < 5; ++tries) {
     auto line = reach_broker();
     if (!line) return tl::unexpected(line.error());
-    if (!line->say(greeting(addresses, versions), {}, std::array{door, wake})) continue;
+    if (!line->say(greeting(self), {}, std::array{self.door, self.wake})) continue;
     auto in = line->wait(kAnswerWithin);
     if (!in) continue;
     if (in->message.topic != Topic::welcome)
       return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
+    if (in->message.code == EADDRINUSE && clock_now() < until) {
+      doze(kLookAgain);
+      --tries;
+      continue;
+    }
     if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
-    if (in->descriptors.size() != addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    if (in->descriptors.size() != self.addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    const auto place = static_cast<std::uint8_t>(in->message.place);
+    if (self.place != 0 && place != self.place) return tl::unexpected(Trouble{EPROTO, "the broker gave another place"});
+    const std::lock_guard guard(lock_);
+    if (!claim_ports(*line)) continue;
     line_ = std::move(*line);
-    return Joined{static_cast<std::uint8_t>(in->message.place), std::move(in->descriptors)};
+    return Joined{place, std::move(in->descriptors)};
   }
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
+}
+
+// What the last broker knew of our ports. One that somebody else has taken meanwhile is theirs.
+bool BrokerLine::claim_ports(Conversation& line) {
+  for (const Service& port : ports_) {
+    Message bind(Topic::bind);
+    bind.service = port;
+    if (!line.say(bind) || !line.wait(kAnswerWithin)) return false;
+    Message listen(Topic::listen);
+    listen.service = port;
+    if (port.on != 0 && !line.say(listen)) return false;
+  }
+  return true;
+}
+
+void BrokerLine::remember(const Message& said) {
+  const auto same = [&](const Service& s) {
+    return s.space == said.service.space && s.port == said.service.port && s.address == said.service.address;
+  };
+  if (said.topic == Topic::bound && said.code == 0) {
+    ports_.push_back(said.service);
+  } else if (said.topic == Topic::listen) {
+    for (Service& s : ports_) s.on = same(s) ? said.service.on : s.on;
+  } else if (said.topic == Topic::release) {
+    const auto found = std::find_if(ports_.begin(), ports_.end(), same);
+    if (found != ports_.end()) ports_.erase(found);
+  }
 }
 
 std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) {
@@ -139,7 +180,10 @@ std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) 
       if (line_.over()) return std::nullopt;
       continue;
     }
-    if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) return in;
+    if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
+      remember(in->message);
+      return in;
+    }
     kept_.push_back(std::move(*in));
   }
   return std::nullopt;
@@ -147,6 +191,7 @@ std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) 
 
 void BrokerLine::say(const Message& message, std::string_view text) {
   const std::lock_guard guard(lock_);
+  remember(message);
   if (line_) (void)line_.say(message, text);
 }
 

@@ -23,9 +23,16 @@ class BrokerLine {
     std::uint8_t place = 0;
     std::vector<Descriptor> sockets;  // by address
   };
-  // Starts a broker if there is none.
-  [[nodiscard]] tl::expected<Joined, Trouble> join(std::span<const wire::Address> addresses,
-                                                   const wire::DialectVersions& versions, int door, int wake);
+  struct Self {
+    std::span<const wire::Address> addresses;
+    wire::DialectVersions versions;
+    int door, wake;
+    std::uint8_t place = 0;  // that it had with a broker that is no more; 0: it is new
+  };
+  // Starts a broker if there is none. One that comes back has its ports again.
+  [[nodiscard]] tl::expected<Joined, Trouble> join(const Self& self);
+  // Is there a broker? Starts one if not.
+  [[nodiscard]] static bool is_there();
 
   [[nodiscard]] int fd() const { return line_.fd(); }
   // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent.
@@ -39,8 +46,12 @@ class BrokerLine {
   void abandon() { line_.close(); }
 
  private:
+  void remember(const Message& said);
+  [[nodiscard]] bool claim_ports(Conversation& line);
+
   std::mutex lock_;
   Conversation line_;
+  std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
   std::deque<Incoming> kept_;
 };
 

@@ -80,7 +80,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   }
   door_ = Mapping<Door>::of(door_memory_.get());
   if (!door_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
-  auto joined = broker_.join(device_.config().gids, versions_of(settings_), door_memory_.get(), wake_.get());
+  auto joined = broker_.join(self());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->place, 24 - kPlaceShift);
   if (auto trouble = port_.open(std::move(*joined), device_.config().gids, *door_, clock_now())) {
@@ -89,6 +89,14 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   if (settings_.stats) remember_to_print(*this);
   if (!start_thread()) return tl::unexpected(Trouble{errno, "cannot start the lane's thread"});
   return {};
+}
+
+BrokerLine::Self Lane::Engine::self() const {
+  return {.addresses = device_.config().gids,
+          .versions = versions_of(settings_),
+          .door = door_memory_.get(),
+          .wake = wake_.get(),
+          .place = port_.place()};
 }
 
 // ---- the program's calls

@@ -34,6 +34,7 @@ class Lane::Engine : public PrintsStats {
   ~Engine() override;
 
   [[nodiscard]] tl::expected<void, Trouble> attach();
+  [[nodiscard]] BrokerLine::Self self() const;
 
   [[nodiscard]] host::Device& device() { return device_; }
   [[nodiscard]] BrokerLine& broker() { return broker_; }
@@ -71,7 +72,7 @@ class Lane::Engine : public PrintsStats {
   void transmit(Time now);
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
-    return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline()});
+    return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
   }
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc);
@@ -95,6 +96,8 @@ class Lane::Engine : public PrintsStats {
   void drive(Guard& guard);
   void sleep(Guard& guard, Time until);
   void hear_broker(Guard& guard);
+  void lose_broker();
+  void come_back(Guard& guard);
   void answer(const Incoming& question);
   void kick();
 
@@ -125,8 +128,9 @@ class Lane::Engine : public PrintsStats {
 
   Descriptor door_memory_, wake_, kick_, quiet_, all_;  // two sets of descriptors: one without the port's
   Mapping<Door> door_;
-  bool stopping_ = false, sleeping_ = false, broker_gone_ = false;
+  bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;
+  Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
   bool stats_printed_ = false;
   std::thread thread_;
 };

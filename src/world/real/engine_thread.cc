@@ -17,6 +17,8 @@ namespace {
 constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
 constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
 constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
+// Between tries to come back to a new broker: at first, and at last.
+constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
 
 bool watch(int set, int fd) {
   epoll_event e{};
@@ -159,10 +161,40 @@ void Lane::Engine::hear_broker(Guard& guard) {
       default: break;
     }
   }
-  if (!broker_gone_ && broker_.over()) {  // what runs goes on; nobody new can join
-    broker_gone_ = true;
-    for (const int set : {quiet_.get(), all_.get()}) epoll_ctl(set, EPOLL_CTL_DEL, broker_.fd(), nullptr);
+  if (comes_back_at_ == kNever && broker_.over()) lose_broker();
+  if (clock_now() >= comes_back_at_) come_back(guard);
+}
+
+// Somebody has killed it. What runs goes on; its lanes start another and come back to it.
+void Lane::Engine::lose_broker() {
+  for (const int set : {quiet_.get(), all_.get()}) epoll_ctl(set, EPOLL_CTL_DEL, broker_.fd(), nullptr);
+  comes_back_at_ = clock_now();
+  comes_back_after_ = kComeBack;
+}
+
+void Lane::Engine::come_back(Guard& guard) {
+  guard.unlock();
+  const bool there = BrokerLine::is_there();
+  guard.lock();
+  std::optional<BrokerLine::Joined> joined;
+  if (there) {
+    receive();  // what is in the sockets and rings already
+    for (const int socket : port_.sockets()) epoll_ctl(all_.get(), EPOLL_CTL_DEL, socket, nullptr);
+    port_.close_sockets();
+    guard.unlock();
+    if (auto answer = broker_.join(self())) joined = std::move(*answer);
+    guard.lock();
   }
+  if (!joined) {  // another lane still has its sockets, or no broker can be started
+    comes_back_after_ = std::min(2 * comes_back_after_, kComeBackSeldom);
+    comes_back_at_ = clock_now() + comes_back_after_;
+    return;
+  }
+  receive();
+  port_.renew(std::move(*joined));
+  for (const int set : {quiet_.get(), all_.get()}) (void)watch(set, broker_.fd());
+  for (const int socket : port_.sockets()) (void)watch(all_.get(), socket);
+  comes_back_at_ = kNever;
 }
 
 void Lane::Engine::answer(const Incoming& question) {

@@ -58,7 +58,7 @@ struct Ticket {
 
 struct Message {
   Topic topic{};
-  std::int32_t code = 0;  // errno, in answers
+  std::int32_t code = 0;  // errno, in answers; in a hello, the place that the lane had with a broker that is no more
   union {
     Hello hello;
     Service service;

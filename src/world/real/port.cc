@@ -40,7 +40,29 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
   return std::nullopt;
 }
 
+void Port::close_sockets() {
+  flush();
+  forget_routes();
+  owned_.clear();
+  std::fill(sockets_.begin(), sockets_.end(), -1);
+}
+
+// Neighbours are met anew, by channels that the new broker knows: some may have gone without anybody to tell us.
+void Port::renew(BrokerLine::Joined joined) {
+  flush();
+  tight_ = nullptr;
+  lanes_.clear();
+  forget_routes();
+  owned_ = std::move(joined.sockets);
+  for (std::size_t i = 0; i < owned_.size(); ++i) sockets_[i] = owned_[i].get();
+}
+
 // ---- routes
+
+void Port::forget_routes() {
+  routes_.clear();
+  last_ = nullptr;
+}
 
 std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
   const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(key.destination.bytes);
@@ -111,8 +133,7 @@ void Port::on_met(Incoming& in) {
     flush();                     // may find that it has no room
     if (tight_ != nullptr && tight_->place() == place) tight_ = nullptr;
     std::erase_if(lanes_, [&](const auto& lane) { return lane->place() == place; });
-    routes_.clear();
-    last_ = nullptr;
+    forget_routes();
     return;
   }
   if (in.descriptors.size() != 3 || lane_at(place) != nullptr) return;  // both asked at once

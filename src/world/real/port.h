@@ -97,10 +97,19 @@ class Port {
     for (auto& [key, route] : routes_) route.own_socket.reset();
   }
 
+  // -- a broker that was killed --
+  // The next one can open the address's sockets when all of the last one's are closed. Until renew(), nothing comes and
+  // goes but through rings.
+  void close_sockets();
+  void renew(BrokerLine::Joined joined);
+
   // -- neighbours --
   void on_met(Incoming& in);
 
   [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
+  [[nodiscard]] std::uint64_t lost_on_purpose() const {
+    return (faults_out_ ? faults_out_->counters().dropped() : 0) + (faults_in_ ? faults_in_->counters().dropped() : 0);
+  }
   [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_; }
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
 
@@ -138,6 +147,7 @@ class Port {
     }
     return 0;
   }
+  void forget_routes();
   [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);

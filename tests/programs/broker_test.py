@@ -1,0 +1,83 @@
+"""Somebody kills the broker: those that it had replace it. In a network namespace, where no other test has the same."""
+
+import os
+import shutil
+import signal
+import time
+import unittest
+
+from endings_test import brokers
+from namespaces_test import HERE, lay_a_wire
+from stage import ROOT, Stage, free_port, main
+
+INSIDE = ("ip", "netns", "exec", HERE, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+
+
+@unittest.skipUnless(ROOT and shutil.which("ip"), "making network namespaces needs root and iproute2")
+class KilledBroker(Stage):
+    as_root = True  # to enter it; the programs themselves are nobody's
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        lay_a_wire(cls)
+
+    def start(self, *command, **more):
+        return super().start(*command, inside=INSIDE, **more)
+
+    def kill_broker(self):
+        (old,) = brokers(self.folder)
+        os.kill(old, signal.SIGKILL)
+
+    def meet(self, *addresses):
+        for said in self.exchange("ibv_rc_pingpong", "-g", 0, "-c", "-n", 50, addresses=addresses):
+            self.assertIn("50 iters in", said)
+
+    def test_is_replaced_by_its_programs(self):
+        """What runs goes on and can be reached, and newcomers join: at once, and on the same addresses."""
+        for wire in ("udp", "auto"):
+            with self.subTest(wire=wire):
+                here, there, port = self.address(), self.address(), free_port()
+                flags = ("--wire", wire)
+                stream = ("ib_write_bw", "-F", "-s", 4096, "-D", 4, "-f", 0, "-p", port)
+                target = self.start(*stream, address=here, flags=flags)
+                self.wait_for_port(target, port)
+                writer = self.start(*stream, here, address=there, flags=flags)
+                listener = self.start("rping", "-s", "-a", here, address=here, flags=flags)
+                time.sleep(1.5)
+                self.kill_broker()
+                self.meet(here, there)
+                self.ask(listener, "rping", "-c", "-v", "-C", 10, "-a", here, address=there)
+                self.finish(listener)
+                for program in (writer, target):  # all that was while they were busy
+                    self.assertTrue(program.running(), program.story())
+                self.finish(writer, target)
+                self.finish(target, writer)
+                self.assertEqual(len(brokers(self.folder)), 1)
+
+    def test_killed_again_and_again(self):
+        here = self.address()
+        listener = self.start("rping", "-s", "-P", "-a", here, address=here)
+        time.sleep(0.5)
+        for _ in range(5):
+            self.kill_broker()
+            self.ask(listener, "rping", "-c", "-v", "-C", 3, "-a", here, address=here)
+        self.assertTrue(listener.running(), listener.story())
+        self.assertIn("rping", self.finish(self.start_plain(*INSIDE, self.weft, "devices"), listener))
+
+    def test_a_program_that_is_stopped_has_its_address_until_it_goes_on(self):
+        here = self.address()
+        listener = self.start("rping", "-s", "-P", "-a", here, address=here)
+        time.sleep(0.5)
+        os.kill(listener.pid, signal.SIGSTOP)
+        self.kill_broker()
+        refused = self.start("ibv_rc_pingpong", "-g", 0, "-p", free_port(), address=here)
+        self.finish(refused, listener, well=lambda p: p.wait() not in (None, 0))
+        self.assertIn("broker was killed", refused.output())
+        os.kill(listener.pid, signal.SIGCONT)
+        self.ask(listener, "rping", "-c", "-v", "-C", 3, "-a", here, address=self.address())
+        self.meet(here, here)
+
+
+if __name__ == "__main__":
+    main()
