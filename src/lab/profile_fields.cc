@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kDialects{"roce", "srnic"};
 constexpr std::array<std::string_view, 2> kCongestion{"none", "dctcp"};
 constexpr std::array<std::string_view, 3> kPolicies{"round_robin", "weighted", "strict"};
-constexpr std::array<std::string_view, 2> kReplacements{"lru", "random"};
+constexpr std::array<std::string_view, 2> kOrders{"lru", "random"};  // of replacement
 static_assert(static_cast<int>(nic::Dialect::srnic) == 1 && static_cast<int>(nic::CongestionControl::dctcp) == 1 &&
               static_cast<int>(nic::Policy::strict) == 2 && static_cast<int>(nic::Replacement::random) == 1);
 
@@ -48,7 +48,7 @@ constexpr std::array kFields{
     // Its contexts.
     field("contexts.entries", count, [](auto& p) -> auto& { return p.chip.contexts.entries; }, 0, 1 << 24),
     field("contexts.ways", count, [](auto& p) -> auto& { return p.chip.contexts.shape.ways; }, 0, 1 << 24),
-    field("contexts.replacement", kReplacements, [](auto& p) -> auto& { return p.chip.contexts.shape.replacement; }),
+    field("contexts.replacement", kOrders, [](auto& p) -> auto& { return p.chip.contexts.shape.replacement; }),
     field("contexts.entry_bytes", size, [](auto& p) -> auto& { return p.chip.contexts.entry_bytes; }, 0, 1 << 16),
     // The bus.
     field("pcie.generation", count, [](auto& p) -> auto& { return p.chip.pcie.generation; }, 0, 5),
@@ -73,9 +73,9 @@ constexpr std::array kFields{
     field("receive_cache_bytes", size, [](auto& p) -> auto& { return p.device.card.receive_cache_bytes; }),
     field("mtt_cache_bytes", size, [](auto& p) -> auto& { return p.device.card.mtt_cache_bytes; }),
     field("work_cache.ways", count, [](auto& p) -> auto& { return p.device.card.work_cache.ways; }, 0, 1 << 24),
-    field("work_cache.replacement", kReplacements, [](auto& p) -> auto& { return p.device.card.work_cache.replacement; }),
+    field("work_cache.replacement", kOrders, [](auto& p) -> auto& { return p.device.card.work_cache.replacement; }),
     field("mtt_cache.ways", count, [](auto& p) -> auto& { return p.device.card.mtt_cache.ways; }, 0, 1 << 16),
-    field("mtt_cache.replacement", kReplacements, [](auto& p) -> auto& { return p.device.card.mtt_cache.replacement; }),
+    field("mtt_cache.replacement", kOrders, [](auto& p) -> auto& { return p.device.card.mtt_cache.replacement; }),
     field("acknowledge_every", count, [](auto& p) -> auto& { return p.device.card.acknowledge_every; }, 1, 255),
     field("naks_again", truth, [](auto& p) -> auto& { return p.device.card.naks_again; }),
     field("congestion", kCongestion, [](auto& p) -> auto& { return p.device.card.congestion; }),

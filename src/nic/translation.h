@@ -34,8 +34,8 @@ inline constexpr std::uint64_t kSmallestPage = 4096, kLargestPage = 1U << 30;
   return (length + page_bytes - 1) / page_bytes * sizeof(TranslationEntry);
 }
 
-// Set associative. The ways of a set stand in the order of their last use, so the last one is the one to give up, unless
-// chance decides.
+// Set associative. The ways of a set stand in the order of their last use, so the last one is the one to give up,
+// unless chance decides.
 class TranslationCache {
  public:
   static constexpr std::uint32_t kWays = 8;  // unless its shape says otherwise
