@@ -1,5 +1,5 @@
-# In the machine of scripts/soft-roce-vm: Soft-RoCE to itself and Weft to itself (plain RoCEv2 over UDP, and shared
-# memory), in turn, on the same two processors. Prints lines of: who, what, value, unit.
+# In the machine of scripts/soft-roce-vm: Soft-RoCE to itself and Weft to itself (over UDP, and by shared memory),
+# in turn, on the same two processors. Prints lines of: who, what, value, unit.
 ip link add va type veth peer name vb
 ip addr add 10.9.0.1/24 dev va
 ip link set va mtu 4200 up

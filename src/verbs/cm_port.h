@@ -27,6 +27,8 @@ class CmPort {
   // Joins the network; management datagrams go to `receiver` until close(). 0 or errno. Once per context.
   [[nodiscard]] virtual int open(CmReceiver& receiver) = 0;
   virtual void close() = 0;
+  // Is there a way to QP1 of this address? If not, a sentence is on standard error.
+  [[nodiscard]] virtual bool reaches(const wire::Address& address) = 0;
   // The most significant byte of every communication id that this program gives out: answers find it by that.
   [[nodiscard]] virtual std::uint8_t place() const = 0;
   // Takes a port of a port space (0x0106 TCP, 0x0111 UDP, 0x013F IB, 0x0002 IPOIB) for this program; 0 chooses a free

@@ -47,9 +47,9 @@ class Namespaces(Stage):
         super().setUpClass()
         lay_a_wire(cls)
 
-    def start_in(self, namespace, *command):
+    def start_in(self, namespace, *command, flags=()):
         inside = ("ip", "netns", "exec", namespace, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
-        return self.start(*command, inside=inside)
+        return self.start(*command, inside=inside, flags=flags)
 
     def across(self, program, *options):
         with self.subTest(program=program, options=options):
@@ -87,6 +87,34 @@ class Namespaces(Stage):
                                 self.start_in(THERE, *words))
                 self.assertEqual(said.count("ping data"), 20)
                 self.finish(server)
+
+    def test_shared_memory_alone_does_not_reach_another_machine(self):
+        """--wire shm refuses when a peer is named, and says why: by RC, by datagrams, by RDMA CM."""
+        for command, what in ((("ib_write_bw", "-F"), "Failed to modify QP"),
+                              (("ib_send_lat", "-F", "-c", "UD"), "Failed to create AH"),
+                              (("rping", "-c", "-v", "-a"), "RDMA_CM_EVENT_ADDR_ERROR, error -113")):
+            with self.subTest(program=command):
+                server = self.start_in(HERE, *(("rping", "-s") if command[0] == "rping" else command))
+                if command[0] != "rping":
+                    self.wait_for_port(server, 18515)
+                client = self.start_in(THERE, *command, ADDRESSES[4][0], flags=("--wire", "shm"))
+                said = self.finish(client, server, well=lambda p: p.wait() not in (None, 0))
+                self.assertIn("--wire shm does not reach 10.77.0.1", said)
+                self.assertIn(what, said)
+                server.end()
+
+    def test_shared_memory_alone(self):
+        """On one machine --wire shm is enough, and nothing but the asking of RDMA CM goes another way."""
+        for command in (("ib_write_bw", "-F", "-n", 1000), ("ib_send_lat", "-F", "-c", "UD")):
+            server = self.start_in(HERE, *command, flags=("--wire", "shm", "--stats"))
+            self.wait_for_port(server, 18515)
+            client = self.start_in(HERE, *command, ADDRESSES[4][0], flags=("--wire", "shm", "--stats"))
+            for said in (self.finish(client, server), self.finish(server, client)):
+                self.assertNotIn("system_calls_to_send", said)
+        server = self.start_in(HERE, "rping", "-s", "-a", ADDRESSES[4][0], flags=("--wire", "shm"))
+        self.ask(server, HERE, "rping", "-c", "-v", "-C", 10, "-a", ADDRESSES[4][0], start=self.start_in,
+                 flags=("--wire", "shm"))
+        self.finish(server)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const Hold hold(c);
   if (!hold) return refuse(EIO);
   if (!c.device.card().port.reaches(path.peer, path.gid_index)) return refuse(EINVAL);
+  if (!c.reaches(path.peer)) return refuse(EHOSTUNREACH);
   return attempt([&]() -> ibv_ah* {
     auto* ah = new AddressHandle{};
     ah->context = pd->context;

@@ -31,6 +31,8 @@ void CmPortOfContext::deliver(const wire::Address& from, const wire::Address& to
   if (receiver_ != nullptr) receiver_->on_mad(from, to, mad);
 }
 
+bool CmPortOfContext::reaches(const wire::Address& address) { return context_.lost() || context_.reaches(address); }
+
 std::uint8_t CmPortOfContext::place() const { return context_.lane.place(); }
 
 int CmPortOfContext::bind_service(std::uint16_t space, const wire::Address& address, std::uint16_t& port) {

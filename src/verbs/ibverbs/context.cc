@@ -7,6 +7,7 @@
 #include "verbs/ibverbs/all_contexts.h"
 #include "verbs/ibverbs/device_list.h"
 #include "verbs/ibverbs/errors.h"
+#include "world/real/address_text.h"
 
 namespace weft::verbs {
 
@@ -42,6 +43,13 @@ int Context::attach() {
   if (attached) return 0;
   std::fprintf(stderr, "weft: %s\n", attached.error().what.c_str());
   return attached.error().code != 0 ? attached.error().code : EIO;
+}
+
+bool Context::reaches(const wire::Address& address, std::optional<wire::Qpn> qpn) {
+  if (lane.reaches(address, qpn)) return true;
+  std::fprintf(stderr, "weft: --wire shm does not reach %s: no program of this user on this machine has it%s\n",
+               real::text_of(address).c_str(), qpn ? ", or not with this queue pair" : "");
+  return false;
 }
 
 void Context::on_completion_event(std::uint32_t channel) {

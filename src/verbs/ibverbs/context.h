@@ -32,6 +32,9 @@ class Context final : public verbs_context, public real::LaneOwner {
   // Joins the network, once; before the first queue pair. 0 or errno, and then a sentence on standard error.
   [[nodiscard]] int attach();
 
+  // Is there a way to this queue pair; to an address, if there is none? If not, a sentence is on standard error.
+  [[nodiscard]] bool reaches(const wire::Address& address, std::optional<wire::Qpn> qpn = std::nullopt);
+
   // In the child of a fork the card belongs to the parent: nothing here may be touched any more.
   [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_relaxed); }
   void lose() {

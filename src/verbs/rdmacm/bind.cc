@@ -71,6 +71,10 @@ int resolve(Engine& engine, Identifier& id, const Endpoint* source, const Endpoi
   id.destination = destination;
   const wire::Address* own = engine.device_address(destination);
   id.path.remote = destination.is_any() ? id.path.local : own != nullptr ? *own : destination.address;
+  if (!engine.port->reaches(id.path.remote)) {
+    id.its_channel().push({.kind = Occurrence::Kind::address_error, .owner = &id, .status = -EHOSTUNREACH});
+    return 0;
+  }
   id.resolved = true;
   write_route(engine, id);
   id.its_channel().push({.kind = Occurrence::Kind::address_resolved, .owner = &id});

@@ -272,10 +272,17 @@ class Broker {
     return nullptr;
   }
 
+  [[nodiscard]] Member* anybody_at(const wire::Address& address) {
+    for (std::uint32_t place = kFirstPlace; place <= kLastPlace; ++place) {
+      if (Member* member = member_at(address, place); member != nullptr) return member;
+    }
+    return nullptr;
+  }
+
   void consult(Member& asker, const Neighbour& about) {
     Message reply(Topic::consulted);
     reply.neighbour = about;
-    const Member* other = member_at(about.address, about.place);
+    const Member* other = about.place == 0 ? anybody_at(about.address) : member_at(about.address, about.place);
     reply.code = other != nullptr ? 0 : EHOSTUNREACH;
     if (other != nullptr) reply.neighbour.versions = other->hello.versions;
     asker.talk.say(reply);

@@ -146,8 +146,14 @@ void Lane::Engine::abandon() {
   for (Descriptor* d : {&door_memory_, &wake_, &kick_, &quiet_, &all_}) d->reset();
 }
 
+// By shared memory: programs of this user on this machine, whom the broker knows.
+bool Lane::Engine::reaches(const wire::Address& address, std::uint8_t place) {
+  if (settings_.wire != WireChoice::shm || !port_.is_open()) return true;
+  return ask_broker({.address = address.bytes, .place = place}).has_value();
+}
+
 void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
-  if (!port_.is_open() || mad.size() != wire::kMadBytes) return;
+  if (!port_.is_open() || mad.size() != wire::kMadBytes || !reaches(to, 0)) return;
   const wire::Flow flow{.source = from, .destination = to, .source_port = wire::kRocePort};
   const auto psn = static_cast<std::uint32_t>(random_.next());
   port_.set_now(clock_.now());

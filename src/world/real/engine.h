@@ -40,6 +40,7 @@ class Lane::Engine : public PrintsStats {
   [[nodiscard]] BrokerLine& broker() { return broker_; }
   [[nodiscard]] std::uint8_t place() const { return port_.place(); }
 
+  [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t place);
   void rest() {
     if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) std::this_thread::yield();
   }

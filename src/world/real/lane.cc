@@ -48,6 +48,10 @@ void Lane::listen(std::uint16_t space, const wire::Address& address, std::uint16
   engine_->broker().say(m);
 }
 
+bool Lane::reaches(const wire::Address& address, std::optional<wire::Qpn> qpn) {
+  return engine_->reaches(address, qpn ? place_of(*qpn) : std::uint8_t{0});
+}
+
 void Lane::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
   const std::lock_guard guard(lock_);
   engine_->send_mad(from, to, mad);

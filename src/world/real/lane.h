@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -46,6 +47,9 @@ class Lane {
   void abandon();
 
   // -- without the lock --
+  // Is there a way to this queue pair; to an address, if there is none? Only with --wire shm there may not be.
+  [[nodiscard]] bool reaches(const wire::Address& address, std::optional<wire::Qpn> qpn = std::nullopt);
+
   // For whoever polled in vain: after many vain polls others may have the processor. Two programs that poll must not
   // need more processors than there are.
   void rest();

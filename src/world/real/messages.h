@@ -25,7 +25,7 @@ enum class Topic : std::uint32_t {
   hello, welcome,             // a lane joins: + its door, its eventfd / its place: + a UDP socket for each address
   bind, bound,                // a port of a port space
   release, listen,
-  consult, consulted,         // what does a lane on this host speak?
+  consult, consulted,         // what does a lane on this host speak? Place 0: is there one at this address?
   meet, met,                  // another lane on this host: + channel, its door, its eventfd
   datagram,                   // bytes follow: a packet that belongs to another lane, or to QP1
   list, listed,               // the weft command: who is there; JSON follows

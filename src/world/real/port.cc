@@ -154,7 +154,11 @@ void Port::emit(const nic::OutPacket& packet) {
   flow.source_port = route.udp.source_port;  // the socket's; the ICRC covers it
   if (slow_) [[unlikely]]
     return emit_slowly(flow, packet);
-  if (route.lane == nullptr) return sender_.add(route.udp, flow, packet);
+  if (route.lane == nullptr) {
+    if (is_out_of_reach(route, place_of(packet.headers.bth.destination))) [[unlikely]]
+      return;
+    return sender_.add(route.udp, flow, packet);
+  }
   use(*route.lane);
   if (route.lane->ring) {
     if (!route.lane->out.write(flow, packet)) ++ring_full_;
@@ -191,7 +195,10 @@ void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram) {
 void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
   const auto place = std::to_integer<std::uint32_t>(datagram[5]) >> 1;  // wire/headers.h: destination, behind 5 bytes
   Route& route = route_to(flow, place);
-  if (route.lane == nullptr) return sender_.add(route.udp, flow, datagram);
+  if (route.lane == nullptr) {
+    if (!is_out_of_reach(route, place)) sender_.add(route.udp, flow, datagram);
+    return;
+  }
   use(*route.lane);
   if (route.lane->ring) {
     if (!route.lane->out.write(flow, datagram)) ++ring_full_;

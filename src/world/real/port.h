@@ -110,7 +110,7 @@ class Port {
   [[nodiscard]] std::uint64_t lost_on_purpose() const {
     return (faults_out_ ? faults_out_->counters().dropped() : 0) + (faults_in_ ? faults_in_->counters().dropped() : 0);
   }
-  [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_; }
+  [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_ + unreached_; }
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
 
  private:
@@ -159,6 +159,12 @@ class Port {
   }
   void wait_for(NeighbourLane& lane);
   void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
+  // With --wire shm, for whom there is no ring: all but the broker, to whom management datagrams go.
+  [[nodiscard]] bool is_out_of_reach(const Route& route, std::uint32_t place) {
+    const bool out = wire_ == WireChoice::shm && route.lane == nullptr && place != 0;
+    unreached_ += out ? 1 : 0;
+    return out;
+  }
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram);
   [[nodiscard]] auto departure() {
@@ -231,7 +237,7 @@ class Port {
   std::uint32_t eager_ = 0;     // looks at the sockets that follow each other, because something came by them
   Time sockets_at_ = 0;         // when to look at them otherwise
   std::int64_t announced_ = 0;  // what neighbours had sent when we last looked
-  std::uint64_t ring_full_ = 0;
+  std::uint64_t ring_full_ = 0, unreached_ = 0;
 
   bool slow_ = false;  // packets are looked at, or tampered with
   const Settings& settings_;

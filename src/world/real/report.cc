@@ -200,7 +200,8 @@ void Lane::Engine::print_stats() {
     line(weft::text(why).counter, counters.get(why), weft::text(why).meaning);
   }
   line("system_calls_to_send", port_.sent_calls(), "sendmmsg calls");
-  line("not_sent", port_.not_sent(), "packets that the kernel or a full ring refused");
+  line("not_sent", port_.not_sent(),
+       "packets that the kernel or a full ring refused, or that --wire shm has no way for");
   line("lost_on_purpose", port_.lost_on_purpose(), "packets lost as --loss, --drop-nth or --faults ask");
 }
 
