@@ -119,6 +119,20 @@ TEST(Run, SelectiveRepeatSendsLittleMoreThanWasLost) {
   EXPECT_GT(v.at("pcie_control_percent"), 0.5);
 }
 
+// Go-back-N waits for a timeout when what it sends again is lost again, unless the responder says so once more.
+TEST(Run, ACardThatTellsAgainOfAGapNeedsNoTimeouts) {
+  Setting s = setting("connectx6");
+  s.qps = s.threads = 1;
+  s.depth = 128;
+  s.bytes = 4096;
+  s.loss = 0.01;
+  s.messages = 10'000;
+  const double told_again = values(s).at("raw_gbps");
+  EXPECT_GT(told_again, 95) << "the wire stays full";
+  s.profile.device.card.naks_again = false;
+  EXPECT_LT(values(s).at("raw_gbps"), 0.9 * told_again);
+}
+
 TEST(Run, AFullReceiveBufferPausesThePeerOrLosesPackets) {
   Setting s = setting("connectx6");
   s.qps = 1024;

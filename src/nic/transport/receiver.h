@@ -74,8 +74,11 @@ class Receiver {
   void on_gap(Context& c, wire::Psn psn) {
     core_.refuse(Refusal::psn_ahead);
     core_.count(Counter::out_of_sequence);
-    const bool went_back = psn.ahead_of(std::exchange(c.roce.last_ahead, psn)) <= 0;
-    if (c.nak_sent && !(went_back && core_.state.config.naks_again)) return;  // one NAK per gap
+    if (core_.state.config.naks_again) {
+      const bool went_back = psn.ahead_of(std::exchange(c.roce.last_ahead, psn)) <= 0;
+      if (went_back) c.nak_sent = false;
+    }
+    if (c.nak_sent) return;  // one NAK per gap
     c.nak_sent = true;
     replies_.owe(c, wire::Syndrome::nak(wire::NakCode::psn_sequence), c.expected_psn);
   }
