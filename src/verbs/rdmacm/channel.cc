@@ -32,6 +32,10 @@ std::deque<Occurrence> Channel::take_all_of(const Identifier* owner) {
 
 using namespace weft::rdmacm;
 
+namespace {
+constexpr std::size_t kLeft = 8;
+}
+
 extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
@@ -51,9 +55,18 @@ rdma_event_channel* rdma_create_event_channel() {
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
   if (channel == nullptr) return;
   const Hold hold(Engine::get());
+  const Channel& ended = channel_of(channel);
   // A thread that waits for events waits on, as it would in the kernel: programs that end leave theirs behind (rping),
   // and one that woke up now would find no descriptor and end the program with an error.
-  if (channel_of(channel).readers == 0) delete &channel_of(channel);
+  if (ended.readers != 0) return;
+  // One that has just been here may come back, to what is no more. The last few are kept for it to wait on.
+  static std::deque<const Channel*> left;
+  const bool may_come_back = ended.last_reader != std::thread::id() && ended.last_reader != std::this_thread::get_id();
+  if (!may_come_back) return delete &ended;
+  left.push_back(&ended);
+  if (left.size() <= kLeft) return;
+  if (left.front()->readers == 0) delete left.front();
+  left.pop_front();
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <thread>
 
 #include <rdma/rdma_cma.h>
 
@@ -45,7 +46,8 @@ class Channel : public rdma_event_channel {
 
   std::deque<Occurrence> occurrences;
   verbs::SignalFd signal;
-  unsigned readers = 0;  // threads in rdma_get_cm_event
+  unsigned readers = 0;         // threads in rdma_get_cm_event
+  std::thread::id last_reader;  // the last one that was there
 };
 
 inline Channel& channel_of(rdma_event_channel* channel) { return *static_cast<Channel*>(channel); }

@@ -183,6 +183,7 @@ class Reading {
   void count(int by) {
     const Hold hold(Engine::get());
     channel_.readers += static_cast<unsigned>(by);
+    channel_.last_reader = std::this_thread::get_id();
   }
   Channel& channel_;
 };

@@ -409,6 +409,26 @@ TEST_F(Rdmacm, DatagramServicesMaySayNo) {
 
 // --- channels --------------------------------------------------------------------------------------------------------
 
+// rping's thread for events fetches the last one, and comes back for another when the channel is destroyed.
+TEST_F(Rdmacm, AThreadThatComesBackToADestroyedChannelWaits) {
+  rdma_event_channel* channel = rdma_create_event_channel();
+  ASSERT_NE(channel, nullptr);
+  const int fd = channel->fd;
+  ASSERT_EQ(::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+  std::thread reader([&] {
+    rdma_cm_event* event = nullptr;
+    EXPECT_EQ(rdma_get_cm_event(channel, &event), -1);
+  });
+  reader.join();
+  rdma_destroy_event_channel(channel);
+  EXPECT_NE(::fcntl(fd, F_GETFD), -1) << "there is still something to wait on";
+  // Nobody else has read from this one: it goes at once.
+  rdma_event_channel* other = rdma_create_event_channel();
+  const int gone = other->fd;
+  rdma_destroy_event_channel(other);
+  EXPECT_EQ(::fcntl(gone, F_GETFD), -1);
+}
+
 TEST_F(Rdmacm, TheDescriptorIsReadableWhileThereIsAnEvent) {
   EXPECT_FALSE(is_readable(client_channel->fd));
   EXPECT_NE(::fcntl(client_channel->fd, F_GETFD) & FD_CLOEXEC, 0);
