@@ -43,7 +43,6 @@ class Measurement {
   }
 
   void start_stream() {
-    std::vector<StreamClient*> clients;
     auto server = std::make_unique<StreamServer>(setting_, bed_.server(), bed_.client(0), meter_, seed());
     server->start(0);
     for (std::uint32_t i = 0; i < bed_.clients(); ++i) {
@@ -163,8 +162,7 @@ class Measurement {
     return out;
   }
   [[nodiscard]] double wire_byte_ps() const {
-    const std::uint64_t rate =
-        setting_.link_bits_per_second != 0 ? setting_.link_bits_per_second : setting_.profile.link_bits_per_second;
+    const std::uint64_t rate = link_rate(setting_);
     return rate == 0 ? 0 : 8e12 / static_cast<double>(rate) / bed_.clients();
   }
 

@@ -44,4 +44,8 @@ struct Setting {
   std::uint64_t seed = 1;
 };
 
+[[nodiscard]] inline std::uint64_t link_rate(const Setting& s) {
+  return s.link_bits_per_second != 0 ? s.link_bits_per_second : s.profile.link_bits_per_second;
+}
+
 }  // namespace weft::lab

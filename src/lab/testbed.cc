@@ -34,9 +34,7 @@ host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
 }
 
 sim::LinkSpec link_for(const Setting& setting) {
-  const std::uint64_t rate =
-      setting.link_bits_per_second != 0 ? setting.link_bits_per_second : setting.profile.link_bits_per_second;
-  return {.bits_per_second = rate, .delay = setting.link_delay, .faults = {}};
+  return {.bits_per_second = link_rate(setting), .delay = setting.link_delay, .faults = {}};
 }
 
 constexpr std::uint64_t kSmallRegion = 4096;

@@ -15,9 +15,9 @@
 
 #include "host/device.h"
 #include "nic/card.h"
-#include "world/random.h"
 #include "world/sim/card_world.h"
 #include "world/sim/fabric.h"
+#include "world/sim/seeded_numbers.h"
 #include "world/sim/signal.h"
 #include "world/sim/task.h"
 
@@ -73,14 +73,6 @@ class Host {
   void on_wake(Time now);
 
  private:
-  class SeededNumbers final : public host::RandomSource {
-   public:
-    explicit SeededNumbers(std::uint64_t seed) : random_(seed) {}
-    std::uint64_t next() override { return random_.next(); }
-
-   private:
-    world::Random random_;
-  };
   static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
   void drive(Time now);
   void serve_control(Time now);

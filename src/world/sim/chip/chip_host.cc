@@ -1,7 +1,7 @@
 #include "world/sim/chip/chip_host.h"
 
 #include <algorithm>
-#include <cassert>
+#include <utility>
 
 #include "wire/syndrome.h"
 
@@ -241,9 +241,7 @@ bool ChipHost::store(Time now, std::uint32_t bytes) {
   }
   const ChipSpec& spec = shell_.spec();
   if (spec.receive_buffer_bytes == 0 || spec.pause) return true;  // a peer that is paused in time needs no more room
-  if (stored_bytes_ + bytes <= spec.receive_buffer_bytes) return true;
-  ++dropped_;
-  return false;
+  return stored_bytes_ + bytes <= spec.receive_buffer_bytes;
 }
 
 // Half full: the peer waits until a quarter is left.
@@ -258,7 +256,6 @@ void ChipHost::hold_peer(Time now) {
     left -= s.bytes;
     until = std::max(until, s.until);
   }
-  ++pauses_;
   peer_held_until_ = until;
   peer_->hold(now, until + peer_delay_);
 }

@@ -10,11 +10,11 @@
 
 #include "host/device.h"
 #include "nic/card.h"
-#include "world/random.h"
 #include "world/sim/chip/chip_world.h"
 #include "world/sim/chip/estats.h"
 #include "world/sim/chip/shell.h"
 #include "world/sim/fabric.h"
+#include "world/sim/seeded_numbers.h"
 
 namespace weft::sim {
 
@@ -39,8 +39,6 @@ class ChipHost {
   [[nodiscard]] const nic::Counters& counters() const { return device_.card().counters; }
   [[nodiscard]] const Shell& shell() const { return shell_; }
   [[nodiscard]] Estats& estats() { return estats_; }
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  [[nodiscard]] std::uint64_t pauses() const { return pauses_; }
 
   void set_program(Program* program) { program_ = program; }
   // The host at the other end of its cable: the one to be paused when the receive buffer fills.
@@ -65,14 +63,6 @@ class ChipHost {
   enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, resume, thread };
   static constexpr int kWhatShift = 28;
 
-  class SeededNumbers final : public host::RandomSource {
-   public:
-    explicit SeededNumbers(std::uint64_t seed) : random_(seed) {}
-    std::uint64_t next() override { return random_.next(); }
-
-   private:
-    world::Random random_;
-  };
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
@@ -123,7 +113,7 @@ class ChipHost {
 
   // -- receiving --
   std::deque<Stored> stored_;  // packets in the receive buffer, and until when
-  std::uint64_t stored_bytes_ = 0, dropped_ = 0, pauses_ = 0;
+  std::uint64_t stored_bytes_ = 0;
   ChipHost* peer_ = nullptr;
   Time peer_delay_ = 0, peer_held_until_ = 0;
   std::vector<Time> revealed_;     // by completion queue: when the last one became visible
