@@ -65,6 +65,7 @@ Error Poster::post(const WorkRequest& r) const {
   if (c.service == wire::Service::ud) {
     w.key = r.remote_qpn.raw();
     w.datagram = {r.to, r.remote_qkey.raw()};
+    c.service_level = static_cast<std::uint8_t>(r.service_level % nic::kServiceLevels);
   } else if (r.kind == WorkKind::bind_window) {
     w.key = r.binding.window.raw();
     w.immediate = r.binding.new_key.raw();

@@ -26,6 +26,7 @@ struct WorkRequest {
   std::uint64_t compare_add = 0, swap = 0;  // compare and swap; fetch and add
   nic::AddressVector to{};                  // datagrams
   std::uint8_t hop_limit = 64;
+  std::uint8_t service_level = 0;  // of datagrams: their queue pair is scheduled by that of the last one posted
   wire::Qpn remote_qpn{};
   wire::Qkey remote_qkey{};
   nic::WindowBinding binding{};  // bind_window

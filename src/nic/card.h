@@ -46,7 +46,8 @@ class Card {
   void on_packets(Time now, std::span<const wire::Packet> packets) {
     core_.now = now;
     if (packets.size() > 1) {
-      for (const wire::Packet& p : packets) fetch_behind_context(p);
+      std::uint32_t requests = 0;
+      for (const wire::Packet& p : packets) fetch_behind_context(p, requests);
     }
     for (const wire::Packet& p : packets) receive(p);
   }
@@ -125,11 +126,15 @@ class Card {
   }
 
   // Contexts of a batch are here by now. What is read next stands in them: the oldest work that an acknowledgement
-  // finishes.
-  void fetch_behind_context(const wire::Packet& p) {
-    if (!wire::info(p.headers.bth.opcode).is_response()) return;
+  // finishes, and the shared receive that a request takes if those before it take one each.
+  void fetch_behind_context(const wire::Packet& p, std::uint32_t& requests) {
     const Context& c = core_.state.contexts[core_.state.contexts.slot_of(p.headers.bth.destination)];
-    if (c.sq != nullptr) prefetch(ring_entry(c.sq, c.sq_done, c.sq_shift, c.sq_stride));
+    if (wire::info(p.headers.bth.opcode).is_response()) {
+      if (c.sq != nullptr) prefetch(ring_entry(c.sq, c.sq_done, c.sq_shift, c.sq_stride));
+    } else if (c.shared_rq != kNone) {
+      const SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
+      if (srq.live) prefetch(srq.entries + std::size_t{srq.coming(requests++)} * srq.stride);
+    }
   }
 
   void turn(std::uint32_t slot) {

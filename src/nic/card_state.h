@@ -113,8 +113,8 @@ struct CardState {
   WorkCache works;                 // of queue pairs, by slot
   WorkCache receives;              // of queue pairs, by slot, and behind them of shared receive queues
   TranslationCache translations;
-  TimerHeap<ContextTable> timers;
-  TimerHeap<ZeroedTable<CompletionRing>> cq_timers;
+  Timers<ContextTable> timers;
+  Timers<ZeroedTable<CompletionRing>> cq_timers;
   EarlyNotes early;                // in host memory,
   ZeroedTable<RetryRing> retries;  //   as these are
   Counters counters;

@@ -146,7 +146,7 @@ struct alignas(64) Context {
   std::uint16_t retry_ring = 0xFFFF;      // srnic: what is to be sent again (nic/control.h)
   std::uint16_t window = 0;               // srnic: packets that may be under way, in 16ths; all that goes out shares it
   std::uint16_t responses_under_way = 0;  // srnic
-  std::uint32_t timer_place = kNone;      // where the timer heap keeps this slot
+  std::uint32_t timer = 0;                // where the timers keep this slot (nic/timers.h)
 
   // -- The responder: what is expected, what is under way, what is owed.
   alignas(64) wire::Psn expected_psn{};
@@ -184,7 +184,7 @@ static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // the scheduler's account.
 inline constexpr std::size_t kContextStateBytes =
     (offsetof(Context, max_inline) - sizeof(Context::max_send_sges)) +  // line 1, without what is the host's
-    (offsetof(Context, timer_place) - offsetof(Context, sq)) +          // line 2, up to the timer's place
+    (offsetof(Context, timer) - offsetof(Context, sq)) +                // line 2, up to the timer
     (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +   // line 3
      (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                 //
      (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
@@ -192,7 +192,7 @@ inline constexpr std::size_t kContextStateBytes =
      (sizeof(SrnicInbound) + 2 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
      sizeof(Context::stall_reason));
 static_assert(kContextStateBytes <= 210);
-inline constexpr std::size_t kContextTimerBytes = sizeof(Context::deadline) + sizeof(Context::timer_place);
+inline constexpr std::size_t kContextTimerBytes = sizeof(Context::deadline) + sizeof(Context::timer);
 
 [[nodiscard]] constexpr std::uint32_t path_mtu(const Context& c) { return 1U << c.mtu_shift; }
 

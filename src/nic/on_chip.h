@@ -48,7 +48,7 @@ inline constexpr std::array<StructureText, static_cast<std::size_t>(Structure::c
     {"outstanding_requests", "outstanding request table", "500 entries; SRNIC: responses echo them"},
     {"schedule_queue", "schedule queue", "a slot number"},
     {"acknowledgement_queue", "acknowledgement queue", "a slot number"},
-    {"timers", "timers", "an entry of the heap, and the context's deadline"},
+    {"timers", "timers", "buckets, a heap, and the context's deadline"},
 }};
 
 [[nodiscard]] constexpr std::uint64_t on_chip_bytes(Design design, Structure structure, std::uint32_t qps) {
@@ -67,7 +67,7 @@ inline constexpr std::array<StructureText, static_cast<std::size_t>(Structure::c
     case Structure::outstanding_requests: return conventional ? n * sizeof(conventional::OutstandingRequests) : 0;
     case Structure::schedule_queue:
     case Structure::acknowledgement_queue: return n * slot_bytes(qps);
-    case Structure::timers: return n * (TimerHeap<ContextTable>::kEntryBytes + kContextTimerBytes);
+    case Structure::timers: return Timers<ContextTable>::bytes_for(n) + n * kContextTimerBytes;
     case Structure::count_: break;
   }
   return 0;

@@ -24,7 +24,7 @@ struct CompletionRing {
   bool live = false, overflowed = false;
   Time moderate_period = 0;  //   or so long after the first
   Time deadline = kNever;
-  std::uint32_t timer_place = kNone;
+  std::uint32_t timer = 0;
 
   [[nodiscard]] std::uint32_t size() const { return 1U << shift; }
   [[nodiscard]] bool full() const { return produced - consumed == size(); }
@@ -44,6 +44,8 @@ struct SharedReceiveRing {
   bool live = false;
 
   [[nodiscard]] std::uint32_t available() const { return posted - taken; }
+  // The entry that will be taken so many after the next one.
+  [[nodiscard]] std::uint32_t coming(std::uint32_t ahead) const { return order[(taken + ahead) & ((1U << shift) - 1)]; }
   [[nodiscard]] std::uint32_t take() { return order[taken++ & ((1U << shift) - 1)]; }
 };
 

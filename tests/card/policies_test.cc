@@ -116,6 +116,25 @@ TEST(Policies, ADestroyedQueuePairLeavesNoGhost) {
   }
 }
 
+// They have no path: the address handle says how urgent they are.
+TEST(Policies, DatagramsGoByTheLevelOfTheirAddressHandle) {
+  BedSpec spec;
+  spec.card.policy = nic::Policy::strict;
+  Bed bed(spec);
+  const Connection low = bed.connect({.service = wire::Service::ud}),
+                   high = bed.connect({.service = wire::Service::ud});
+  const std::uint32_t bytes = bed.node(0).device().config().mtu;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    ASSERT_EQ(low.a.post({.id = i, .local = {{0, bytes}}, .service_level = 3}), host::Error::none);
+    ASSERT_EQ(high.a.post({.id = i, .local = {{0, bytes}}, .service_level = 7}), host::Error::none);
+  }
+  bed.world().run_until(10 * kHundredTurns / 100);  // room for 40 and for no more
+  EXPECT_GT(high.a.context().sq_done, 20u);
+  EXPECT_LE(low.a.context().sq_done, 8u) << "but for the turn that it had before the other was heard";
+  ASSERT_TRUE(bed.run());
+  EXPECT_EQ(low.a.context().sq_done, 60u);
+}
+
 TEST(Policies, AServiceLevelHasFourBits) {
   Bed bed;
   auto [a, b] = bed.connect({.service_level = 15});

@@ -125,6 +125,7 @@ Error Endpoint::post(const Step& step) const {
     request.to.destination = peer_->host.address();
     request.remote_qpn = peer_qpn_;
     request.remote_qkey = context().qkey;
+    request.service_level = step.service_level;
   }
   return node_->host.post(*qp_, request);
 }

@@ -81,7 +81,8 @@ struct Step {
   std::uint32_t immediate = 0;
   std::uint64_t compare_add = 0, swap = 0;
   wire::Key invalidate{};
-  wire::Key remote_key{};  // 0: the peer's arena
+  wire::Key remote_key{};          // 0: the peer's arena
+  std::uint8_t service_level = 0;  // of datagrams
   nic::WindowBinding binding{};
 
   [[nodiscard]] std::uint32_t length() const;

@@ -291,8 +291,8 @@ void Victim::collect_contexts(Effects& out) {
   for (std::uint32_t slot = 0; slot < contexts.size(); ++slot) {
     ContextBytes bytes;
     std::memcpy(bytes.data(), &contexts[slot], bytes.size());
-    // Where the timer heap keeps it is the heap's business: others' timers move it.
-    std::fill_n(bytes.begin() + offsetof(nic::Context, timer_place), sizeof(nic::Context::timer_place), std::byte{0});
+    // Where the timers keep it is their business: others' timers move it.
+    std::fill_n(bytes.begin() + offsetof(nic::Context, timer), sizeof(nic::Context::timer), std::byte{0});
     if (bytes == contexts_before_[slot]) continue;
     contexts_before_[slot] = bytes;
     out.touched.push_back(contexts[slot].qpn);

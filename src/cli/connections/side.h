@@ -32,7 +32,7 @@ class Side {
   struct Address {
     std::uint32_t qpn, psn;
   };
-  static constexpr std::uint32_t kShared = 8192, kUnderWay = 1024, kBatch = 32, kBurst = 4, kAhead = 4;
+  static constexpr std::uint32_t kShared = 2048, kUnderWay = 1024, kBatch = 32, kBurst = 4, kAhead = 4;
 
   void open();
   void make_connections(std::uint32_t count);

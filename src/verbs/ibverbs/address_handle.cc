@@ -69,6 +69,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     ah->to.traffic_class = path.traffic_class;
     ah->to.gid_index = path.gid_index;
     ah->hop_limit = path.hop_limit;
+    ah->service_level = path.service_level;
     ++ours(pd).users;
     return ah;
   });

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "host/post_order.h"
 #include "verbs/ibverbs/cm_port.h"
 #include "verbs/ibverbs/completion.h"
 #include "verbs/ibverbs/objects.h"
@@ -66,6 +67,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   CmPortOfContext cm_port;
   real::Lane lane;
   host::Device& device;
+  host::PostOrder order{device.card().contexts};
 
  private:
   [[nodiscard]] bool translate(const nic::Event& event, AsyncEvent& out);

@@ -49,7 +49,7 @@ struct Window : ibv_mw {
 
 struct AddressHandle : ibv_ah {
   nic::AddressVector to;
-  std::uint8_t hop_limit = 64;
+  std::uint8_t hop_limit = 64, service_level = 0;
 };
 
 struct Channel : ibv_comp_channel {

@@ -139,12 +139,15 @@ int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
   const Hold hold(owner);
   int code = hold ? 0 : EIO;
   if (code != 0) *bad = wr;
-  for (; code == 0 && wr != nullptr; wr = wr->next) {
+  std::uint32_t posted = 0;
+  for (; code == 0 && wr != nullptr; wr = wr->next, ++posted) {
     if (wr->next != nullptr) poster.prefetch_entry(1);
     code = post_one(*ibqp, poster, *wr);
     if (code != 0) *bad = wr;
   }
-  if (hold) owner.lane.rang();
+  if (!hold) return code;
+  owner.lane.rang();
+  owner.order.note(ibqp->handle, posted);
   return code;
 }
 

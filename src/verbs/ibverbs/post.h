@@ -14,6 +14,7 @@ inline void set_flags(host::WorkRequest& r, unsigned flags) {
 inline void set_destination(host::WorkRequest& r, ibv_ah& ah, std::uint32_t qpn, std::uint32_t qkey) {
   r.to = ours(&ah).to;
   r.hop_limit = ours(&ah).hop_limit;
+  r.service_level = ours(&ah).service_level;
   r.remote_qpn = wire::Qpn(qpn);
   r.remote_qkey = wire::Qkey(qkey);
 }

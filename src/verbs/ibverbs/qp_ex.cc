@@ -171,6 +171,7 @@ int post_all(QueuePair& qp, Builder& b) {
     }
   }
   qp.owner->lane.rang();
+  qp.owner->order.note(qp.qp_base.handle, b.count);
   return 0;
 }
 
