@@ -28,6 +28,7 @@ struct Row {
   std::uint32_t bytes, qps;
   std::uint32_t burst;  // messages posted to a queue pair before the next one has its turn
   direct::Icrc icrc;
+  nic::Dialect dialect = nic::Dialect::roce;
 };
 
 constexpr nic::Rights kAll = nic::Rights::local_write | nic::Rights::remote_write | nic::Rights::remote_read;
@@ -83,6 +84,7 @@ class Workload {
   static host::DeviceConfig config(const Row& row) {
     host::DeviceConfig c;
     c.card.max_qps = std::max(row.qps, 64U);
+    c.dialect = row.dialect;
     return c;
   }
   void post(std::uint64_t i) {
@@ -116,6 +118,9 @@ const std::vector<Row>& rows() {
       {"write4k", write, 4096, 64, 4, direct::Icrc::none},
       {"write4k_icrc", write, 4096, 64, 4, direct::Icrc::both_ends},
       {"read4k", read, 4096, 64, 4, direct::Icrc::none},
+      {"write64_srnic", write, 64, 64, 4, direct::Icrc::none, nic::Dialect::srnic},
+      {"write4k_srnic", write, 4096, 64, 4, direct::Icrc::none, nic::Dialect::srnic},
+      {"write4k_icrc_srnic", write, 4096, 64, 4, direct::Icrc::both_ends, nic::Dialect::srnic},
   };
   return all;
 }
@@ -126,7 +131,7 @@ double median(std::vector<double> v) {
 }
 
 void print(const Row& row, double per_second, double packets_per_message) {
-  fmt::print("{:<16} {:>6} B {:>6} QPs  {:>7.2f} M messages/s {:>8.1f} Gb/s  {:.2f} packets a message\n", row.name,
+  fmt::print("{:<18} {:>6} B {:>6} QPs  {:>7.2f} M messages/s {:>8.1f} Gb/s  {:.2f} packets a message\n", row.name,
              row.bytes, row.qps, per_second / 1e6, per_second * row.bytes * 8 / 1e9, packets_per_message);
 }
 
@@ -170,6 +175,6 @@ int main(int argc, char** argv) {
     std::vector<double> ratios;  // round by round, because the machine is not the same from one to the next
     ratios.reserve(static_cast<std::size_t>(rounds));
     for (int r = 0; r < rounds; ++r) ratios.push_back(rates[i][r] / rates[i - 1][r]);
-    fmt::print("{:<16} {:.2f} of {}\n", "", median(ratios), chosen[i - 1].name);
+    fmt::print("{:<18} {:.2f} of {}\n", "", median(ratios), chosen[i - 1].name);
   }
 }

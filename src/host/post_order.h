@@ -32,6 +32,10 @@ class PostOrder {
     fetch(entries);
   }
 
+  // Who is expected to be posted to two and four queue pairs from now.
+  [[nodiscard]] std::uint32_t soon() const { return soon_; }
+  [[nodiscard]] std::uint32_t later() const { return later_; }
+
  private:
   void fetch(std::uint32_t entries) {
     prefetch(&after_[later_]);  // where the next guess begins
@@ -50,7 +54,7 @@ class PostOrder {
   nic::ContextTable& contexts_;
   ZeroedTable<std::uint32_t> after_;  // by slot
   std::uint32_t last_ = 0, expected_ = 0;
-  std::uint32_t soon_ = 0, later_ = 0;  // two and four queue pairs ahead of the last
+  std::uint32_t soon_ = 0, later_ = 0;
 };
 
 }  // namespace weft::host

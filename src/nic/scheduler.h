@@ -56,7 +56,10 @@ class SlotQueue {
 
   [[nodiscard]] bool empty() const { return head_ == tail_; }
   [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
-  void push(std::uint32_t slot) { ring_.set(tail_++ & mask_, slot); }
+  void push(std::uint32_t slot) {
+    if (empty()) head_ = tail_ = 0;  // a short queue stays in few cache lines, however large the ring is
+    ring_.set(tail_++ & mask_, slot);
+  }
   [[nodiscard]] std::uint32_t pop() { return ring_.get(head_++ & mask_); }
   // The slot that will be popped `ahead` pops from now, for prefetching; kNone where there is none.
   [[nodiscard]] std::uint32_t peek(std::uint32_t ahead) const {

@@ -1,5 +1,7 @@
 #include "world/real/udp_receiver.h"
 
+#include <utility>
+
 namespace weft::real {
 namespace {
 constexpr int kUdpGro = 104;  // linux/udp.h
@@ -28,8 +30,9 @@ int UdpReceiver::call(int socket) {
     headers_[i].msg_hdr.msg_controllen = kControlBytes;
   }
   const int n = wanted_ == 1 ? call_for_one(socket) : recvmmsg(socket, headers_.data(), wanted_, MSG_DONTWAIT, nullptr);
-  if (n == static_cast<int>(wanted_)) {
-    wanted_ = std::min<std::uint32_t>(2 * wanted_, kMessages);
+  const bool again = std::exchange(filled_, n == static_cast<int>(wanted_));
+  if (filled_) {
+    if (again) wanted_ = std::min<std::uint32_t>(2 * wanted_, kMessages);  // not for messages that come one at a time
   } else if (n <= static_cast<int>(wanted_ / 2)) {
     wanted_ = std::max<std::uint32_t>(wanted_ / 2, 1);
   }

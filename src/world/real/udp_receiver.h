@@ -49,6 +49,7 @@ class UdpReceiver {
   // The size of the segments; a whole datagram is one.
   static std::size_t read_controls(msghdr& header, std::uint8_t& traffic_class, std::size_t bytes);
 
+  bool filled_ = false;       // the last call found as many as it asked for
   std::uint32_t wanted_ = 1;  // datagrams of the next call: asking for many costs more, even if there is none
   std::unique_ptr<std::byte[]> buffers_;
   std::array<mmsghdr, kMessages> headers_{};
