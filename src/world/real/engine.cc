@@ -16,7 +16,7 @@
 namespace weft::real {
 namespace {
 
-// A program that posts again this soon after its last packets left has more to post: what it posts leaves together.
+// A program that posts again this soon after its last post has more to post: what it posts leaves together.
 constexpr Time kBurst = microseconds(1);
 constexpr std::uint32_t kMaxDeferred = 32;
 constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
@@ -102,18 +102,26 @@ BrokerLine::Self Lane::Engine::self() const {
 // ---- the program's calls
 
 void Lane::Engine::rang() {
+  count(posts_);
   const Time now = clock_.now();
   effects_.set_now(now);
   deliver_doorbells(now);
-  if (driver_ == Driver::program && now - last_sent_ < kBurst && ++deferred_posts_ < kMaxDeferred) return;
-  if (port_.is_open()) transmit(now);
+  const bool more_to_come = driver_ == Driver::program && now - last_rang_ < kBurst;
+  last_rang_ = now;
+  const std::uint32_t deferred = deferred_posts_.load(std::memory_order_relaxed) + 1;
+  if (more_to_come && deferred < kMaxDeferred) {
+    deferred_posts_.store(deferred, std::memory_order_relaxed);
+    return;
+  }
+  if (!port_.is_open()) return;
+  transmit(now);
+  last_rang_ = clock_.now();  // sending is not what the program was slow at
 }
 
 // The program polls: the thread must not wake up for packets any more.
 void Lane::Engine::take_over() {
   if (!port_.is_open()) return;
   driver_ = Driver::program;
-  polls_seen_ = 0;
   kick();
 }
 
@@ -201,14 +209,13 @@ void Lane::Engine::greet_neighbours() {
 void Lane::Engine::transmit(Time now) {
   effects_.set_now(now);
   port_.set_now(now);
-  deferred_posts_ = 0;
+  deferred_posts_.store(0, std::memory_order_relaxed);
   deferred_answers_ = 0;
   // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
   if (!port_.blocked()) card_.give_turns(now, 1);
   port_.publish();
   for (std::uint32_t turns = 1; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
-  last_sent_ = clock_.now();
   const bool unfinished = card_.has_work() || next_deadline() < wakes_at_;
   if (sleeping_ && unfinished && driver_ == Driver::thread) kick();
 }

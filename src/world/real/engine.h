@@ -21,6 +21,7 @@
 #include "world/real/negotiation.h"
 #include "world/real/stats.h"
 #include "world/real/system_random.h"
+#include "world/real/yielding.h"
 
 namespace weft::real {
 
@@ -42,12 +43,12 @@ class Lane::Engine : public PrintsStats {
 
   [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t place);
   void rest() {
-    if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) std::this_thread::yield();
+    if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) yield_processor();
   }
   // With the lock held.
   void rang();
   void polled() {
-    ++polls_;
+    count(polls_);
     if (driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive) take_over();
   }
   void poll();
@@ -61,8 +62,12 @@ class Lane::Engine : public PrintsStats {
 
  private:
   using Guard = std::unique_lock<std::mutex>;
+  // With the lock held: there is no other writer.
+  static void count(std::atomic<std::uint64_t>& calls) {
+    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   static constexpr std::uint32_t kVainPolls = 256, kQuietPolls = 16;
-  static constexpr std::uint32_t kPollsToDrive = 64;        // without a wish for an event in between
+  static constexpr std::uint32_t kPollsToDrive = 16;        // without a wish for an event in between
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
   // -- driving (engine.cc) --
@@ -118,14 +123,15 @@ class Lane::Engine : public PrintsStats {
   std::uint32_t batched_ = 0;
 
   Driver driver_ = Driver::thread;
-  std::uint32_t polls_since_armed_ = 0;  // while the thread drives
-  std::uint64_t polls_ = 0, polls_seen_ = 0;
-  std::atomic<std::uint32_t> vain_polls_{0};  // in a row, whoever drives
+  std::uint32_t polls_since_armed_ = 0;               // while the thread drives
+  std::atomic<std::uint64_t> polls_ = 0, posts_ = 0;  // the program's; the thread looks at them without the lock
+  std::uint64_t polls_seen_ = 0, posts_seen_ = 0;     // the thread's alone
+  std::atomic<std::uint32_t> vain_polls_{0};          // in a row, whoever drives
   std::uint32_t quiet_polls_ = 0, greetings_ = 0;
-  std::uint32_t deferred_posts_ = 0;
+  std::atomic<std::uint32_t> deferred_posts_ = 0;  // the thread looks at it without the lock
   std::uint32_t deferred_answers_ = 0;
   std::uint64_t deferred_from_ = 0;
-  Time last_sent_ = 0;
+  Time last_rang_ = 0;  // when the program posted last
 
   Descriptor door_memory_, wake_, kick_, quiet_, all_;  // two sets of descriptors: one without the port's
   Mapping<Door> door_;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,6 +20,12 @@ constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks
 constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
 // Between tries to come back to a new broker: at first, and at last.
 constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
+
+// Is this count another than the last time?
+bool has_moved(const std::atomic<std::uint64_t>& count, std::uint64_t& seen) {
+  const std::uint64_t now = count.load(std::memory_order_relaxed);
+  return std::exchange(seen, now) != now;
+}
 
 bool watch(int set, int fd) {
   epoll_event e{};
@@ -79,20 +86,30 @@ void Lane::Engine::run() {
   }
 }
 
-// The program drives. If it has stopped polling, we take over.
+// The program drives. If it neither polls nor posts any more, we take over. Until then it is left alone: whoever waits
+// for the lock has the program call the kernel each time that it gives it back.
 void Lane::Engine::tick(Guard& guard) {
-  if (polls_ == polls_seen_) {
-    driver_ = Driver::thread;
-    polls_since_armed_ = 0;
-    return;
-  }
-  polls_seen_ = polls_;
-  if (card_.has_work()) transmit(clock_.now());
   guard.unlock();
   epoll_event event{};
   const timespec wait{0, static_cast<long>(kTick / 1000)};
-  if (epoll_pwait2(quiet_.get(), &event, 1, &wait, nullptr) > 0 && event.data.fd == kick_.get()) drain(kick_.get());
+  int told = 0;
+  bool at_work = true;
+  while (told == 0 && at_work && comes_back_at_ == kNever) {
+    told = epoll_pwait2(quiet_.get(), &event, 1, &wait, nullptr);
+    if (told != 0) break;
+    const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
+    at_work = polled || posted;
+    // One that only posts takes nothing in, and what it has posted last may wait for a poll that is long in coming.
+    if (at_work && (!polled || deferred_posts_ != 0) && guard.try_lock()) {
+      progress(clock_.now(), false);
+      guard.unlock();
+    }
+  }
+  if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
   guard.lock();
+  if (at_work || driver_ == Driver::thread || has_moved(polls_, polls_seen_)) return;
+  driver_ = Driver::thread;
+  polls_since_armed_ = 0;
 }
 
 void Lane::Engine::drive(Guard& guard) {
