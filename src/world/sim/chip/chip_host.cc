@@ -47,9 +47,13 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
 }
 
 void ChipWorld::complete(std::uint32_t cq, const nic::Completion&) {
-  Time& last = host_.revealed_[cq];
-  last = std::max(shell_.complete(), last + 1);
-  host_.event(last, ChipHost::What::reveal, cq);
+  Coming& coming = host_.coming_[cq];
+  const Time seen = coming.add(shell_.complete());
+  if (coming.sleeper) {
+    host_.event(std::max(seen, coming.sleeper->from), ChipHost::What::thread, coming.sleeper->thread);
+    coming.sleeper.reset();
+  }
+  if (host_.device_.card().cqs[cq].armed != nic::Notify::none) host_.event(seen, ChipHost::What::reveal, cq);
 }
 
 void ChipWorld::notify(const nic::Event& event) { host_.device_.on_event(event); }
@@ -86,7 +90,7 @@ ChipHost::ChipHost(ChipFabric& fabric, const wire::Address& address, const host:
       effects_(*this, shell_),
       card_(device_.card(), effects_),
       orders_(device_.card().contexts.size()),
-      revealed_(device_.card().cqs.size()) {}
+      coming_(device_.card().cqs.size()) {}
 
 host::DeviceConfig ChipHost::with_address(host::DeviceConfig config, const wire::Address& address) {
   config.gids = {address};
@@ -97,6 +101,25 @@ host::Error ChipHost::post(Time at, const host::Poster& poster, const host::Work
   const host::Error e = poster.post(request);
   ring_doorbells(at);
   return e;
+}
+
+std::uint32_t ChipHost::poll(Time now, host::CompletionQueue& cq, std::span<nic::Completion> done) {
+  reveal(now, cq.number());
+  return cq.poll(done);
+}
+
+void ChipHost::sleep(Time at, std::uint32_t thread, const host::CompletionQueue& cq) {
+  Coming& coming = coming_[cq.number()];
+  const Time first = cq.waiting() > 0 ? at : coming.next();
+  if (first == kNever) {
+    coming.sleeper = {at, thread};
+  } else {
+    event(std::max(at, first), What::thread, thread);
+  }
+}
+
+void ChipHost::reveal(Time now, std::uint32_t cq) {
+  while (coming_[cq].take(now)) nic::reveal(device_.card(), effects_, now, cq);
 }
 
 void ChipHost::ring_doorbells(Time at) {
@@ -126,7 +149,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       card_.on_dequeue(now, number);
       break;
     case What::depart: depart(now, static_cast<ParcelId>(number)); break;
-    case What::reveal: nic::reveal(device_.card(), effects_, now, number); return program_->on_completion(now, number);
+    case What::reveal: return reveal(now, number);
     case What::loss: return hear_loss(now);
     case What::control: hear_control(now); break;
     case What::nak: {

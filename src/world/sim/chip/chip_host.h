@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "host/device.h"
 #include "nic/card.h"
 #include "world/sim/chip/chip_world.h"
+#include "world/sim/chip/coming.h"
 #include "world/sim/chip/estats.h"
 #include "world/sim/chip/shell.h"
 #include "world/sim/fabric.h"
@@ -26,7 +28,6 @@ class Program {
  public:
   virtual ~Program() = default;
   virtual void on_thread(Time now, std::uint32_t thread) = 0;  // it asked to go on now
-  virtual void on_completion(Time now, std::uint32_t cq) = 0;  // the host can see one more
 };
 
 class ChipHost {
@@ -49,7 +50,10 @@ class ChipHost {
 
   // -- for its threads; `at` is the thread's own time, not before the world's --
   [[nodiscard]] host::Error post(Time at, const host::Poster& poster, const host::WorkRequest& request);
-  void wake_thread(Time at, std::uint32_t thread) { event(at, What::thread, thread); }
+  // Takes completions that can be seen at `now`, the world's time; how many.
+  std::uint32_t poll(Time now, host::CompletionQueue& cq, std::span<nic::Completion> done);
+  // The thread goes on (on_thread) when this queue has something, but not before `at`.
+  void sleep(Time at, std::uint32_t thread, const host::CompletionQueue& cq);
   void ring_doorbells(Time at);  // after calls to the device itself
 
   // -- the fabric's part --
@@ -86,6 +90,7 @@ class ChipHost {
   void hold(Time now, Time until);
   void depart(Time now, ParcelId id);
   void ring(Time at, std::uint32_t slot);
+  void reveal(Time now, std::uint32_t cq);
   void hear_loss(Time now);
   void hear_control(Time now);
   void drive(Time now);
@@ -116,7 +121,7 @@ class ChipHost {
   std::uint64_t stored_bytes_ = 0;
   ChipHost* peer_ = nullptr;
   Time peer_delay_ = 0, peer_held_until_ = 0;
-  std::vector<Time> revealed_;     // by completion queue: when the last one became visible
+  std::vector<Coming> coming_;     // by completion queue
   std::deque<wire::Packet> naks_;  // that are being thought about
 
   // -- the control queue --
