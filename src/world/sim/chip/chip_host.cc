@@ -133,17 +133,26 @@ void ChipHost::ring(Time at, std::uint32_t slot) {
   if (carries) orders_[slot].carried = true;
   if (estats_.watches(slot)) estats_.note(slot, c.sq_posted - 1, c.sq_posted, 0, at);
   const std::uint32_t bytes = carries ? c.sq_stride : kDoorbellBytes;
-  event(shell_.bus().store(fabric_.now(), at, bytes, BusUse::doorbell), What::doorbell, slot);
+  // Each store takes its time on the bus. But the card sees all that has been posted when it hears the first, and those
+  // behind it tell it nothing: they need no event, unless each makes the card look for the context.
+  const Time heard = shell_.bus().store(fabric_.now(), at, bytes, BusUse::doorbell);
+  if (heard >= orders_[slot].rings && !shell_.contexts().enabled()) return;
+  orders_[slot].rings = heard;
+  event(heard, What::doorbell, slot);
+}
+
+void ChipHost::hear_doorbell(Time now, std::uint32_t slot) {
+  Order& order = orders_[slot];
+  if (order.rings <= now) order.rings = kNever;
+  shell_.begin(now, now);
+  card_.on_doorbell(now, slot);
+  order.heard = std::max(order.heard, shell_.cursor());
 }
 
 void ChipHost::on_event(Time now, std::uint32_t argument) {
   const std::uint32_t number = argument & ((1U << kWhatShift) - 1);
   switch (static_cast<What>(argument >> kWhatShift)) {
-    case What::doorbell:
-      shell_.begin(now, now);
-      card_.on_doorbell(now, number);
-      orders_[number].heard = std::max(orders_[number].heard, shell_.cursor());
-      break;
+    case What::doorbell: hear_doorbell(now, number); break;
     case What::dequeue:
       shell_.begin(now, now);
       card_.on_dequeue(now, number);

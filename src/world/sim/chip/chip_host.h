@@ -70,6 +70,7 @@ class ChipHost {
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
+    Time rings = kNever;   // when the doorbell that comes next is heard
     Time heard = 0;        // when the last packet or doorbell has been dealt with: the next turn comes after
     Time turn_ends = 0;    // of the turn that was given last,
     bool in_turn = false;  //   whose end nobody waits for yet
@@ -90,6 +91,7 @@ class ChipHost {
   void hold(Time now, Time until);
   void depart(Time now, ParcelId id);
   void ring(Time at, std::uint32_t slot);
+  void hear_doorbell(Time now, std::uint32_t slot);
   void reveal(Time now, std::uint32_t cq);
   void hear_loss(Time now);
   void hear_control(Time now);
