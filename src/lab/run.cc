@@ -105,7 +105,7 @@ class Measurement {
     t.sent += counters.get(Counter::sent_pkts);
     if (!sends) return;
     t.pipeline_busy = std::max(t.pipeline_busy, shell.pipeline_busy());
-    const sim::LinkCounters& wire = bed_.fabric().link(bed_.fabric().uplink(s.host.index())).counters();
+    const sim::LinkCounters& wire = s.host.sent();
     t.wire_packets += wire.packets;
     t.wire_bytes += wire.bytes;
   }

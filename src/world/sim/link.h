@@ -57,6 +57,9 @@ class Link {
     return last_arrival_;
   }
 
+  // No packet that may leave from `earliest` on arrives before this.
+  [[nodiscard]] Time earliest_arrival(Time earliest) const { return std::max(earliest, free_at_) + delay_; }
+
   // When the last bit of the packet carried last leaves. A rate without limit can let many leave at once.
   [[nodiscard]] Time free_at() const { return free_at_; }
   // An arrival directly behind the last one, for what waited to be overtaken.

@@ -47,9 +47,8 @@ class Network {
 
   // ---- sending ----
   // The parcel is the network's from here on. It leaves not before `earliest`; a host's packets leave in the order of
-  // these calls.
+  // these calls. One that left a while ago may be told of until it arrives (Link::earliest_arrival).
   void send(HostIndex from, ParcelId id, Time earliest) {
-    assert(earliest >= now());
     Parcel& parcel = parcels_[id];
     parcel.from = from;
     const AddressKey destination(parcel.flow.destination);

@@ -38,12 +38,12 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
   Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
   last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
   // An acknowledgement with nothing before it needs no event: what is sent after it has payload to fetch first.
-  if (info.is_response() && packet.payload_bytes == 0 && host_.buffered_ == 0 &&
+  if (info.is_response() && packet.payload_bytes == 0 && host_.leaving_.empty() &&
       host_.held_until_ <= host_.fabric_.now()) {
     return host_.fabric_.send(host_.index_, id, last);
   }
-  host_.buffered_ += bytes;
-  host_.event(last, ChipHost::What::depart, static_cast<std::uint32_t>(id));
+  host_.leaving_.add({last, id, bytes});
+  host_.look_after_departures();
 }
 
 void ChipWorld::complete(std::uint32_t cq, const nic::Completion&) {
@@ -157,7 +157,10 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       shell_.begin(now, now);
       card_.on_dequeue(now, number);
       break;
-    case What::depart: depart(now, static_cast<ParcelId>(number)); break;
+    case What::depart:
+      if (look_at_ <= now) look_at_ = kNever;
+      let_leave(now);
+      return look_after_departures();
     case What::reveal: return reveal(now, number);
     case What::loss: return hear_loss(now);
     case What::control: hear_control(now); break;
@@ -169,6 +172,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
     }
     case What::resume:
       if (now < held_until_) return;  // paused again
+      let_leave(now);
       for (const ParcelId id : held_) fabric_.send(index_, id);
       held_.clear();
       break;
@@ -179,20 +183,41 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
 
 // ---- transmitting ---------------------------------------------------------------------------------------
 
-void ChipHost::depart(Time now, ParcelId id) {
-  const Parcel& parcel = fabric_.parcels()[id];
-  buffered_ -= parcel.payload_bytes + wire::info(parcel.headers.bth.opcode).header_bytes;
-  if (now < held_until_ || !held_.empty()) {
-    held_.push_back(id);
-  } else {
-    fabric_.send(index_, id);
+// What should have left by now is on the wire since then, or is held.
+void ChipHost::let_leave(Time now) {
+  while (!leaving_.empty() && leaving_.first().at <= now) {
+    const Departures::Packet packet = leaving_.take_first();
+    if (packet.at < held_until_ || !held_.empty()) {
+      held_.push_back(packet.id);
+    } else {
+      fabric_.send(index_, packet.id, packet.at);
+    }
   }
+}
+
+// Nobody sees that a packet leaves, only that it arrives: that is early enough to put it on the wire, with all others
+// that have left until then. Whoever needs to know how full the wire is does it earlier.
+void ChipHost::look_after_departures() {
+  if (leaving_.empty()) return;
+  const Time at = fabric_.link(fabric_.uplink(index_)).earliest_arrival(leaving_.first().at);
+  if (at >= look_at_) return;
+  look_at_ = at;
+  event(at, What::depart, 0);
+}
+
+const LinkCounters& ChipHost::sent() {
+  let_leave(fabric_.now());
+  return fabric_.link(fabric_.uplink(index_)).counters();
 }
 
 bool ChipHost::may_give_turn(Time now) {
   const ChipSpec& spec = shell_.spec();
   const std::uint32_t room = spec.transmit_buffer_bytes == 0 ? kUsualBuffer : spec.transmit_buffer_bytes;
-  if (buffered_ >= room || !held_.empty()) return false;  // departures come, or the end of the pause
+  if (!held_.empty()) return false;  // until the end of the pause
+  if (leaving_.bytes() >= room) {
+    fabric_.wake(index_, leaving_.fewer_than(room));
+    return false;
+  }
   const Link& link = fabric_.link(fabric_.uplink(index_));
   const Time ready_at = std::max(turn_free_ - kAhead, link.free_at() - link.duration(room / 2));
   if (ready_at <= now) return true;
@@ -217,6 +242,7 @@ void ChipHost::give_turn(Time now) {
 
 void ChipHost::drive(Time now) {
   nic::CardState& card = device_.card();
+  let_leave(now);
   if (!card.owing.empty()) card_.transmit(now, 0);  // from where the cursor is: behind the packet that is answered
   while (!card.ready.empty() && may_give_turn(now)) give_turn(now);
   if (const Time next = card_.next_deadline(); next != kNever) fabric_.wake(index_, std::max(next, now));
@@ -229,6 +255,7 @@ void ChipHost::on_wake(Time now) {
 }
 
 void ChipHost::hold(Time now, Time until) {
+  let_leave(now);
   held_until_ = std::max(held_until_, until);
   event(std::max(held_until_, now), What::resume, 0);
 }

@@ -13,6 +13,7 @@
 #include "nic/card.h"
 #include "world/sim/chip/chip_world.h"
 #include "world/sim/chip/coming.h"
+#include "world/sim/chip/departures.h"
 #include "world/sim/chip/estats.h"
 #include "world/sim/chip/shell.h"
 #include "world/sim/fabric.h"
@@ -40,6 +41,8 @@ class ChipHost {
   [[nodiscard]] const nic::Counters& counters() const { return device_.card().counters; }
   [[nodiscard]] const Shell& shell() const { return shell_; }
   [[nodiscard]] Estats& estats() { return estats_; }
+  // Of what has left by now.
+  [[nodiscard]] const LinkCounters& sent();
 
   void set_program(Program* program) { program_ = program; }
   // The host at the other end of its cable: the one to be paused when the receive buffer fills.
@@ -89,7 +92,8 @@ class ChipHost {
   [[nodiscard]] bool store(Time now, std::uint32_t bytes);
   void hold_peer(Time now);
   void hold(Time now, Time until);
-  void depart(Time now, ParcelId id);
+  void let_leave(Time now);
+  void look_after_departures();
   void ring(Time at, std::uint32_t slot);
   void hear_doorbell(Time now, std::uint32_t slot);
   void reveal(Time now, std::uint32_t cq);
@@ -113,8 +117,9 @@ class ChipHost {
   // -- transmitting --
   std::vector<Order> orders_;   // by slot
   Time turn_free_ = 0;          // when the scheduler can give the next turn
-  std::uint32_t buffered_ = 0;  // bytes on their way to the wire
   Time last_left_ = 0;          // of the turn that is being given
+  Departures leaving_;
+  Time look_at_ = kNever;       // when these are looked after next
   std::deque<ParcelId> held_;   // while the peer pauses us
   Time held_until_ = 0;
 
