@@ -156,7 +156,7 @@ class Measurement {
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
     };
     const Messages seen = messages_of(setting_);
-    out.emplace_back("events", static_cast<double>(bed_.fabric().queue().pushed()) /
+    out.emplace_back("events", static_cast<double>(bed_.fabric().queue().made()) /
                                    static_cast<double>(seen.warm_up + seen.measured));
     add_latencies(out);
     return out;

@@ -23,11 +23,7 @@ nic::WorkKind kind_of(Operation operation) {
 }  // namespace
 
 Side::Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed)
-    : setting_(setting),
-      station_(station),
-      peer_(peer),
-      meter_(meter),
-      random_(seed) {
+    : setting_(setting), station_(station), peer_(peer), meter_(meter), random_(seed) {
   station.host.set_program(this);
   for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) {
     station.host.sleep(0, thread, *station.cqs[thread]);

@@ -11,6 +11,7 @@
 
 #include "base/canary.h"
 #include "base/time.h"
+#include "world/sim/event_line.h"
 #include "world/sim/faults.h"
 
 namespace weft::sim {
@@ -68,6 +69,9 @@ class Link {
   [[nodiscard]] End to() const { return to_; }
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
+  // Arrivals of packets that are under way and keep their order.
+  [[nodiscard]] EventLine& line() { return line_; }
+
   // nullptr: nothing goes wrong here.
   [[nodiscard]] LinkFaults* faults() const { return faults_.get(); }
   void set_faults(std::unique_ptr<LinkFaults> faults) { faults_ = std::move(faults); }
@@ -79,6 +83,7 @@ class Link {
   std::uint64_t rate_;
   Time delay_;
   End to_;
+  EventLine line_;
   std::unique_ptr<LinkFaults> faults_;
   LinkCounters counters_;
 };

@@ -73,7 +73,7 @@ class ChipHost {
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
-    Time rings = kNever;   // when the doorbell that comes next is heard
+    Time rings = kNever;               // when the doorbell that comes next is heard
     Time heard = 0;        // when the last packet or doorbell has been dealt with: the next turn comes after
     Time turn_ends = 0;    // of the turn that was given last,
     bool in_turn = false;  //   whose end nobody waits for yet
@@ -115,12 +115,12 @@ class ChipHost {
   Program* program_ = nullptr;
 
   // -- transmitting --
-  std::vector<Order> orders_;   // by slot
-  Time turn_free_ = 0;          // when the scheduler can give the next turn
-  Time last_left_ = 0;          // of the turn that is being given
+  std::vector<Order> orders_;  // by slot
+  Time turn_free_ = 0;         // when the scheduler can give the next turn
+  Time last_left_ = 0;         // of the turn that is being given
   Departures leaving_;
-  Time look_at_ = kNever;       // when these are looked after next
-  std::deque<ParcelId> held_;   // while the peer pauses us
+  Time look_at_ = kNever;      // when these are looked after next
+  std::deque<ParcelId> held_;  // while the peer pauses us
   Time held_until_ = 0;
 
   // -- receiving --
