@@ -44,8 +44,9 @@ void Side::on_thread(Time now, std::uint32_t thread) {
 }
 
 std::uint64_t Side::somewhere(const Station& s) {
+  if (setting_.region_bytes == 0) return s.address;
   const std::uint64_t places = s.bytes / std::max<std::uint64_t>(setting_.bytes, 1);
-  return s.address + (places > 1 && setting_.region_bytes != 0 ? random_.below(places) * setting_.bytes : 0);
+  return s.address + (places > 1 ? random_.below(places) * setting_.bytes : 0);
 }
 
 void Side::send(Time& at, std::uint32_t end, bool signaled) {

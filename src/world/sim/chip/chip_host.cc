@@ -42,7 +42,7 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
       host_.held_until_ <= host_.fabric_.now()) {
     return host_.fabric_.send(host_.index_, id, last);
   }
-  host_.leaving_.add({last, id, bytes});
+  host_.leaving_.add(last, id, bytes);
   host_.look_after_departures();
 }
 
@@ -283,7 +283,7 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   card_.on_packet(now, packet);
   orders_[slot].heard = std::max(orders_[slot].heard, shell_.cursor());
   if (bytes > 0) {
-    stored_.push_back({shell_.finished(), bytes});
+    stored_.emplace_back(shell_.finished(), bytes);
     stored_bytes_ += bytes;
     hold_peer(now);
   }

@@ -19,11 +19,15 @@ class Departures {
     std::uint32_t bytes;
   };
 
-  void add(const Packet& packet) {
-    bytes_ += packet.bytes;
-    auto behind = packets_.end();
-    while (behind != packets_.begin() && packet.at < (behind - 1)->at) --behind;  // few overtake, and not many
-    packets_.insert(behind, packet);
+  void add(Time at, ParcelId id, std::uint32_t bytes) {
+    bytes_ += bytes;
+    if (packets_.empty() || packets_.back().at <= at) {
+      packets_.emplace_back(at, id, bytes);
+      return;
+    }
+    auto behind = packets_.end() - 1;
+    while (behind != packets_.begin() && at < (behind - 1)->at) --behind;  // few overtake, and not many
+    packets_.insert(behind, {at, id, bytes});
   }
   [[nodiscard]] bool empty() const { return packets_.empty(); }
   [[nodiscard]] const Packet& first() const { return packets_.front(); }
