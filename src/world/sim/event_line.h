@@ -1,5 +1,6 @@
 // Events of which each comes after the one before it, as the packets on a link arrive. Only the first needs to stand in
-// the event queue, which stays short however many packets are under way; when it has happened, the next takes its place.
+// the event queue, which stays short however many packets are under way; when it has happened, the next takes its
+// place.
 #pragma once
 
 #include <cassert>

@@ -23,11 +23,11 @@
 namespace weft::sim {
 
 // Three parts. The wheel holds what comes at or after `near_end_`, in buckets. Its first buckets, sorted, are the run:
-// taking from it is reading the next element. What is pushed before `near_end_` finds its place in the run while that is
-// short, and goes to a small heap otherwise; if that grows too large, all is poured back into the wheel and begins again
-// with a smaller bucket. So a push and a pop cost about the same with a hundred events and with a million, whatever the
-// distribution of times, and nothing needs tuning; and while there are few events, the run has all of them. Measured
-// beside one 4-ary heap: bench/sim_queue_bench.cc.
+// taking from it is reading the next element. What is pushed before `near_end_` finds its place in the run while that
+// is short, and goes to a small heap otherwise; if that grows too large, all is poured back into the wheel and begins
+// again with a smaller bucket. So a push and a pop cost about the same with a hundred events and with a million,
+// whatever the distribution of times, and nothing needs tuning; and while there are few events, the run has all of
+// them. Measured beside one 4-ary heap: bench/sim_queue_bench.cc.
 class EventQueue {
  public:
   explicit EventQueue(std::uint64_t seed) : salt_(world::mix64(seed + world::kGolden)) {}

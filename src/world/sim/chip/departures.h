@@ -1,5 +1,5 @@
-// Packets that the chip has finished, or will have, and when each leaves for the wire: in that order, whatever the order
-// in which they were added.
+// Packets that the chip has finished, or will have, and when each leaves for the wire: in that order, whatever the
+// order in which they were added.
 #pragma once
 
 #include <cassert>
