@@ -105,7 +105,7 @@ class Measurement {
     t.sent += counters.get(Counter::sent_pkts);
     if (!sends) return;
     t.pipeline_busy = std::max(t.pipeline_busy, shell.pipeline_busy());
-    const sim::LinkCounters& wire = bed_.fabric().link(bed_.fabric().uplink(s.host.index())).counters();
+    const sim::LinkCounters& wire = s.host.sent();
     t.wire_packets += wire.packets;
     t.wire_bytes += wire.bytes;
   }
@@ -156,7 +156,7 @@ class Measurement {
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
     };
     const Messages seen = messages_of(setting_);
-    out.emplace_back("events", static_cast<double>(bed_.fabric().queue().pushed()) /
+    out.emplace_back("events", static_cast<double>(bed_.fabric().queue().made()) /
                                    static_cast<double>(seen.warm_up + seen.measured));
     add_latencies(out);
     return out;

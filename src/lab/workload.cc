@@ -23,47 +23,30 @@ nic::WorkKind kind_of(Operation operation) {
 }  // namespace
 
 Side::Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed)
-    : setting_(setting),
-      station_(station),
-      peer_(peer),
-      meter_(meter),
-      asleep_(setting.threads, true),
-      free_at_(setting.threads, 0),
-      random_(seed) {
+    : setting_(setting), station_(station), peer_(peer), meter_(meter), random_(seed) {
   station.host.set_program(this);
   for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) {
-    const std::uint32_t cq = station.cqs[thread]->number();
-    thread_of_.resize(std::max<std::size_t>(thread_of_.size(), cq + 1));
-    thread_of_[cq] = thread;
+    station.host.sleep(0, thread, *station.cqs[thread]);
   }
-}
-
-void Side::on_completion(Time now, std::uint32_t cq) {
-  const std::uint32_t thread = thread_of_[cq];
-  if (!asleep_[thread]) return;
-  asleep_[thread] = false;
-  if (free_at_[thread] <= now) return on_thread(now, thread);
-  station_.host.wake_thread(free_at_[thread], thread);
 }
 
 void Side::on_thread(Time now, std::uint32_t thread) {
   const sim::ThreadSpec& cost = setting_.profile.thread;
   std::array<nic::Completion, kPollBatch> done;
-  const std::uint32_t n = station_.cqs[thread]->poll(done);
+  const std::uint32_t n = station_.host.poll(now, *station_.cqs[thread], done);
   Time at = now + (n == 0 ? cost.poll : 0);
   for (std::uint32_t i = 0; i < n; ++i) {
     at += cost.completion;
     if (done[i].status != nic::Status::success) throw std::runtime_error("a message failed");
     take(at, thread, done[i]);
   }
-  free_at_[thread] = at;
-  asleep_[thread] = station_.cqs[thread]->waiting() == 0;
-  if (!asleep_[thread]) station_.host.wake_thread(at, thread);
+  station_.host.sleep(at, thread, *station_.cqs[thread]);
 }
 
 std::uint64_t Side::somewhere(const Station& s) {
+  if (setting_.region_bytes == 0) return s.address;
   const std::uint64_t places = s.bytes / std::max<std::uint64_t>(setting_.bytes, 1);
-  return s.address + (places > 1 && setting_.region_bytes != 0 ? random_.below(places) * setting_.bytes : 0);
+  return s.address + (places > 1 ? random_.below(places) * setting_.bytes : 0);
 }
 
 void Side::send(Time& at, std::uint32_t end, bool signaled) {

@@ -39,7 +39,6 @@ class Side : public sim::Program {
   Side(const Side&) = delete;
 
   void on_thread(Time now, std::uint32_t thread) final;
-  void on_completion(Time now, std::uint32_t cq) final;
 
  protected:
   // One completion, at `at` of this thread's time, which it moves on by what it does.
@@ -55,9 +54,6 @@ class Side : public sim::Program {
   Meter& meter_;
 
  private:
-  std::vector<std::uint32_t> thread_of_;  // by completion queue
-  std::vector<bool> asleep_;              // by thread
-  std::vector<Time> free_at_;
   world::Random random_;
 };
 

@@ -7,6 +7,7 @@ namespace weft::sim {
 
 enum class Kind : std::uint8_t {
   arrive,      // link, parcel: a packet's last bit is at the far end
+  next,        // link, parcel: the same of the first in the link's line, and the next takes its place
   let_go,      // link, ticket: a packet that waited for another to pass has waited long enough
   wake,        // host, generation: the host asked to be woken
   host_event,  // host, whatever the host wanted to be told

@@ -31,19 +31,20 @@ class EventWheel {
   }
 
   // Moves the base forward, no further than to the end of what take_first gave out: nothing here can stand below the
-  // level of the bucket it opened, so all stay where they are.
+  // level of the bucket it opened, so all stay where they are. Without events it moves anywhere.
   void rebase(Time base) {
-    assert(base >= base_);
+    assert(base >= base_ || empty());
     base_ = base;
   }
 
-  // Pours the first buckets into `out`, in no order: as many as hold at most `few` events together, but at least one,
+  // Pours the first buckets into `sink`, in no order: as many as hold at most `few` events together, but at least one,
   // once it is that small or cannot be divided further. Answers up to which time, exclusive, all events are now out.
-  Time take_first(std::size_t few, std::vector<Event>& out) {
+  template <class Sink>
+  Time take_first(std::size_t few, Sink&& sink) {
     assert(size_ > 0);
     for (;;) {
       const int level = std::countr_zero(levels_);
-      if (level == 0 || first_of(level).count <= few) return pour(level, few, out);
+      if (level == 0 || first_of(level).count <= few) return pour(level, few, sink);
       empty_out(open(level), [this](const Event& event) { place(event); });
     }
   }
@@ -94,12 +95,15 @@ class EventWheel {
     return opened;
   }
 
-  Time pour(int level, std::size_t few, std::vector<Event>& out) {
+  template <class Sink>
+  Time pour(int level, std::size_t few, Sink& sink) {
+    std::size_t poured = 0;
     do {
       const Bucket opened = open(level);
       size_ -= opened.count;
-      empty_out(opened, [&out](const Event& event) { out.push_back(event); });
-    } while (used_[level] != 0 && out.size() + first_of(level).count <= few);
+      poured += opened.count;
+      empty_out(opened, sink);
+    } while (used_[level] != 0 && poured + first_of(level).count <= few);
     const std::uint64_t end = static_cast<std::uint64_t>(base_) + (std::uint64_t{1} << (level * kDigitBits));
     return end >= static_cast<std::uint64_t>(kNever) ? kNever : static_cast<Time>(end);
   }

@@ -83,6 +83,7 @@ class Fabric : public Network {
 
   void dispatch(const Event& event) {
     switch (static_cast<Kind>(event.kind())) {
+      case Kind::next: advance_line(event.target()); [[fallthrough]];
       case Kind::arrive: return arrive(event.target(), static_cast<ParcelId>(event.argument));
       case Kind::let_go: return let_go(event.target(), event.argument);
       case Kind::wake: return ring(hosts_[event.target()], event.argument);

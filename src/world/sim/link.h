@@ -11,6 +11,7 @@
 
 #include "base/canary.h"
 #include "base/time.h"
+#include "world/sim/event_line.h"
 #include "world/sim/faults.h"
 
 namespace weft::sim {
@@ -57,6 +58,9 @@ class Link {
     return last_arrival_;
   }
 
+  // No packet that may leave from `earliest` on arrives before this.
+  [[nodiscard]] Time earliest_arrival(Time earliest) const { return std::max(earliest, free_at_) + delay_; }
+
   // When the last bit of the packet carried last leaves. A rate without limit can let many leave at once.
   [[nodiscard]] Time free_at() const { return free_at_; }
   // An arrival directly behind the last one, for what waited to be overtaken.
@@ -64,6 +68,9 @@ class Link {
 
   [[nodiscard]] End to() const { return to_; }
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
+
+  // Arrivals of packets that are under way and keep their order.
+  [[nodiscard]] EventLine& line() { return line_; }
 
   // nullptr: nothing goes wrong here.
   [[nodiscard]] LinkFaults* faults() const { return faults_.get(); }
@@ -76,6 +83,7 @@ class Link {
   std::uint64_t rate_;
   Time delay_;
   End to_;
+  EventLine line_;
   std::unique_ptr<LinkFaults> faults_;
   LinkCounters counters_;
 };

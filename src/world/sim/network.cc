@@ -56,7 +56,7 @@ LinkIndex Network::add_port(SwitchIndex from, Link::End to, const LinkSpec& spec
 void Network::set_faults(LinkIndex index, const FaultPlan& plan) {
   Link& link = links_[index];
   if (LinkFaults* old = link.faults(); old != nullptr) {
-    old->let_all_go([&](ParcelId id) { arrive_at(link.next_arrival(now()), index, id); });
+    old->let_all_go([&](ParcelId id) { arrive_behind(link.next_arrival(now()), index, id); });
   }
   if (plan.empty()) return link.set_faults(nullptr);
   const Random random = stream(seed_, Stream::faults, injectors_++);
@@ -91,10 +91,10 @@ void Network::transmit_with_faults(LinkIndex index, ParcelId id, Time earliest) 
 
 // A packet gets through in time, and whoever waited for that follows it.
 void Network::pass(Time at, LinkIndex index, ParcelId id) {
-  arrive_at(at, index, id);
+  arrive_behind(at, index, id);
   Link& link = links_[index];
   if (!link.faults()->holding()) return;
-  link.faults()->let_all_go([&](ParcelId held) { arrive_at(link.next_arrival(at), index, held); });
+  link.faults()->let_all_go([&](ParcelId held) { arrive_behind(link.next_arrival(at), index, held); });
 }
 
 void Network::let_go(LinkIndex index, std::uint32_t ticket) {

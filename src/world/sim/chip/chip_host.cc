@@ -38,18 +38,22 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
   Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
   last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
   // An acknowledgement with nothing before it needs no event: what is sent after it has payload to fetch first.
-  if (info.is_response() && packet.payload_bytes == 0 && host_.buffered_ == 0 &&
+  if (info.is_response() && packet.payload_bytes == 0 && host_.leaving_.empty() &&
       host_.held_until_ <= host_.fabric_.now()) {
     return host_.fabric_.send(host_.index_, id, last);
   }
-  host_.buffered_ += bytes;
-  host_.event(last, ChipHost::What::depart, static_cast<std::uint32_t>(id));
+  host_.leaving_.add(last, id, bytes);
+  host_.look_after_departures();
 }
 
 void ChipWorld::complete(std::uint32_t cq, const nic::Completion&) {
-  Time& last = host_.revealed_[cq];
-  last = std::max(shell_.complete(), last + 1);
-  host_.event(last, ChipHost::What::reveal, cq);
+  Coming& coming = host_.coming_[cq];
+  const Time seen = coming.add(shell_.complete());
+  if (coming.sleeper) {
+    host_.event(std::max(seen, coming.sleeper->from), ChipHost::What::thread, coming.sleeper->thread);
+    coming.sleeper.reset();
+  }
+  if (host_.device_.card().cqs[cq].armed != nic::Notify::none) host_.event(seen, ChipHost::What::reveal, cq);
 }
 
 void ChipWorld::notify(const nic::Event& event) { host_.device_.on_event(event); }
@@ -86,7 +90,7 @@ ChipHost::ChipHost(ChipFabric& fabric, const wire::Address& address, const host:
       effects_(*this, shell_),
       card_(device_.card(), effects_),
       orders_(device_.card().contexts.size()),
-      revealed_(device_.card().cqs.size()) {}
+      coming_(device_.card().cqs.size()) {}
 
 host::DeviceConfig ChipHost::with_address(host::DeviceConfig config, const wire::Address& address) {
   config.gids = {address};
@@ -97,6 +101,25 @@ host::Error ChipHost::post(Time at, const host::Poster& poster, const host::Work
   const host::Error e = poster.post(request);
   ring_doorbells(at);
   return e;
+}
+
+std::uint32_t ChipHost::poll(Time now, host::CompletionQueue& cq, std::span<nic::Completion> done) {
+  reveal(now, cq.number());
+  return cq.poll(done);
+}
+
+void ChipHost::sleep(Time at, std::uint32_t thread, const host::CompletionQueue& cq) {
+  Coming& coming = coming_[cq.number()];
+  const Time first = cq.waiting() > 0 ? at : coming.next();
+  if (first == kNever) {
+    coming.sleeper = {at, thread};
+  } else {
+    event(std::max(at, first), What::thread, thread);
+  }
+}
+
+void ChipHost::reveal(Time now, std::uint32_t cq) {
+  while (coming_[cq].take(now)) nic::reveal(device_.card(), effects_, now, cq);
 }
 
 void ChipHost::ring_doorbells(Time at) {
@@ -110,23 +133,35 @@ void ChipHost::ring(Time at, std::uint32_t slot) {
   if (carries) orders_[slot].carried = true;
   if (estats_.watches(slot)) estats_.note(slot, c.sq_posted - 1, c.sq_posted, 0, at);
   const std::uint32_t bytes = carries ? c.sq_stride : kDoorbellBytes;
-  event(shell_.bus().store(fabric_.now(), at, bytes, BusUse::doorbell), What::doorbell, slot);
+  // Each store takes its time on the bus. But the card sees all that has been posted when it hears the first, and those
+  // behind it tell it nothing: they need no event, unless each makes the card look for the context.
+  const Time heard = shell_.bus().store(fabric_.now(), at, bytes, BusUse::doorbell);
+  if (heard >= orders_[slot].rings && !shell_.contexts().enabled()) return;
+  orders_[slot].rings = heard;
+  event(heard, What::doorbell, slot);
+}
+
+void ChipHost::hear_doorbell(Time now, std::uint32_t slot) {
+  Order& order = orders_[slot];
+  if (order.rings <= now) order.rings = kNever;
+  shell_.begin(now, now);
+  card_.on_doorbell(now, slot);
+  order.heard = std::max(order.heard, shell_.cursor());
 }
 
 void ChipHost::on_event(Time now, std::uint32_t argument) {
   const std::uint32_t number = argument & ((1U << kWhatShift) - 1);
   switch (static_cast<What>(argument >> kWhatShift)) {
-    case What::doorbell:
-      shell_.begin(now, now);
-      card_.on_doorbell(now, number);
-      orders_[number].heard = std::max(orders_[number].heard, shell_.cursor());
-      break;
+    case What::doorbell: hear_doorbell(now, number); break;
     case What::dequeue:
       shell_.begin(now, now);
       card_.on_dequeue(now, number);
       break;
-    case What::depart: depart(now, static_cast<ParcelId>(number)); break;
-    case What::reveal: nic::reveal(device_.card(), effects_, now, number); return program_->on_completion(now, number);
+    case What::depart:
+      if (look_at_ <= now) look_at_ = kNever;
+      let_leave(now);
+      return look_after_departures();
+    case What::reveal: return reveal(now, number);
     case What::loss: return hear_loss(now);
     case What::control: hear_control(now); break;
     case What::nak: {
@@ -137,6 +172,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
     }
     case What::resume:
       if (now < held_until_) return;  // paused again
+      let_leave(now);
       for (const ParcelId id : held_) fabric_.send(index_, id);
       held_.clear();
       break;
@@ -147,20 +183,41 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
 
 // ---- transmitting ---------------------------------------------------------------------------------------
 
-void ChipHost::depart(Time now, ParcelId id) {
-  const Parcel& parcel = fabric_.parcels()[id];
-  buffered_ -= parcel.payload_bytes + wire::info(parcel.headers.bth.opcode).header_bytes;
-  if (now < held_until_ || !held_.empty()) {
-    held_.push_back(id);
-  } else {
-    fabric_.send(index_, id);
+// What should have left by now is on the wire since then, or is held.
+void ChipHost::let_leave(Time now) {
+  while (!leaving_.empty() && leaving_.first().at <= now) {
+    const Departures::Packet packet = leaving_.take_first();
+    if (packet.at < held_until_ || !held_.empty()) {
+      held_.push_back(packet.id);
+    } else {
+      fabric_.send(index_, packet.id, packet.at);
+    }
   }
+}
+
+// Nobody sees that a packet leaves, only that it arrives: that is early enough to put it on the wire, with all others
+// that have left until then. Whoever needs to know how full the wire is does it earlier.
+void ChipHost::look_after_departures() {
+  if (leaving_.empty()) return;
+  const Time at = fabric_.link(fabric_.uplink(index_)).earliest_arrival(leaving_.first().at);
+  if (at >= look_at_) return;
+  look_at_ = at;
+  event(at, What::depart, 0);
+}
+
+const LinkCounters& ChipHost::sent() {
+  let_leave(fabric_.now());
+  return fabric_.link(fabric_.uplink(index_)).counters();
 }
 
 bool ChipHost::may_give_turn(Time now) {
   const ChipSpec& spec = shell_.spec();
   const std::uint32_t room = spec.transmit_buffer_bytes == 0 ? kUsualBuffer : spec.transmit_buffer_bytes;
-  if (buffered_ >= room || !held_.empty()) return false;  // departures come, or the end of the pause
+  if (!held_.empty()) return false;  // until the end of the pause
+  if (leaving_.bytes() >= room) {
+    fabric_.wake(index_, leaving_.fewer_than(room));
+    return false;
+  }
   const Link& link = fabric_.link(fabric_.uplink(index_));
   const Time ready_at = std::max(turn_free_ - kAhead, link.free_at() - link.duration(room / 2));
   if (ready_at <= now) return true;
@@ -185,6 +242,7 @@ void ChipHost::give_turn(Time now) {
 
 void ChipHost::drive(Time now) {
   nic::CardState& card = device_.card();
+  let_leave(now);
   if (!card.owing.empty()) card_.transmit(now, 0);  // from where the cursor is: behind the packet that is answered
   while (!card.ready.empty() && may_give_turn(now)) give_turn(now);
   if (const Time next = card_.next_deadline(); next != kNever) fabric_.wake(index_, std::max(next, now));
@@ -197,6 +255,7 @@ void ChipHost::on_wake(Time now) {
 }
 
 void ChipHost::hold(Time now, Time until) {
+  let_leave(now);
   held_until_ = std::max(held_until_, until);
   event(std::max(held_until_, now), What::resume, 0);
 }
@@ -224,7 +283,7 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   card_.on_packet(now, packet);
   orders_[slot].heard = std::max(orders_[slot].heard, shell_.cursor());
   if (bytes > 0) {
-    stored_.push_back({shell_.finished(), bytes});
+    stored_.emplace_back(shell_.finished(), bytes);
     stored_bytes_ += bytes;
     hold_peer(now);
   }

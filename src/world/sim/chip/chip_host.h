@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "host/device.h"
 #include "nic/card.h"
 #include "world/sim/chip/chip_world.h"
+#include "world/sim/chip/coming.h"
+#include "world/sim/chip/departures.h"
 #include "world/sim/chip/estats.h"
 #include "world/sim/chip/shell.h"
 #include "world/sim/fabric.h"
@@ -26,7 +29,6 @@ class Program {
  public:
   virtual ~Program() = default;
   virtual void on_thread(Time now, std::uint32_t thread) = 0;  // it asked to go on now
-  virtual void on_completion(Time now, std::uint32_t cq) = 0;  // the host can see one more
 };
 
 class ChipHost {
@@ -39,6 +41,8 @@ class ChipHost {
   [[nodiscard]] const nic::Counters& counters() const { return device_.card().counters; }
   [[nodiscard]] const Shell& shell() const { return shell_; }
   [[nodiscard]] Estats& estats() { return estats_; }
+  // Of what has left by now.
+  [[nodiscard]] const LinkCounters& sent();
 
   void set_program(Program* program) { program_ = program; }
   // The host at the other end of its cable: the one to be paused when the receive buffer fills.
@@ -49,7 +53,10 @@ class ChipHost {
 
   // -- for its threads; `at` is the thread's own time, not before the world's --
   [[nodiscard]] host::Error post(Time at, const host::Poster& poster, const host::WorkRequest& request);
-  void wake_thread(Time at, std::uint32_t thread) { event(at, What::thread, thread); }
+  // Takes completions that can be seen at `now`, the world's time; how many.
+  std::uint32_t poll(Time now, host::CompletionQueue& cq, std::span<nic::Completion> done);
+  // The thread goes on (on_thread) when this queue has something, but not before `at`.
+  void sleep(Time at, std::uint32_t thread, const host::CompletionQueue& cq);
   void ring_doorbells(Time at);  // after calls to the device itself
 
   // -- the fabric's part --
@@ -66,6 +73,7 @@ class ChipHost {
   // What the chip is about to do for a queue pair, though the card has done it already.
   struct Order {
     std::array<Time, 2> left{-1, -1};  // when the last request and the last answer leave: others leave behind them
+    Time rings = kNever;               // when the doorbell that comes next is heard
     Time heard = 0;        // when the last packet or doorbell has been dealt with: the next turn comes after
     Time turn_ends = 0;    // of the turn that was given last,
     bool in_turn = false;  //   whose end nobody waits for yet
@@ -84,8 +92,11 @@ class ChipHost {
   [[nodiscard]] bool store(Time now, std::uint32_t bytes);
   void hold_peer(Time now);
   void hold(Time now, Time until);
-  void depart(Time now, ParcelId id);
+  void let_leave(Time now);
+  void look_after_departures();
   void ring(Time at, std::uint32_t slot);
+  void hear_doorbell(Time now, std::uint32_t slot);
+  void reveal(Time now, std::uint32_t cq);
   void hear_loss(Time now);
   void hear_control(Time now);
   void drive(Time now);
@@ -104,11 +115,12 @@ class ChipHost {
   Program* program_ = nullptr;
 
   // -- transmitting --
-  std::vector<Order> orders_;   // by slot
-  Time turn_free_ = 0;          // when the scheduler can give the next turn
-  std::uint32_t buffered_ = 0;  // bytes on their way to the wire
-  Time last_left_ = 0;          // of the turn that is being given
-  std::deque<ParcelId> held_;   // while the peer pauses us
+  std::vector<Order> orders_;  // by slot
+  Time turn_free_ = 0;         // when the scheduler can give the next turn
+  Time last_left_ = 0;         // of the turn that is being given
+  Departures leaving_;
+  Time look_at_ = kNever;      // when these are looked after next
+  std::deque<ParcelId> held_;  // while the peer pauses us
   Time held_until_ = 0;
 
   // -- receiving --
@@ -116,7 +128,7 @@ class ChipHost {
   std::uint64_t stored_bytes_ = 0;
   ChipHost* peer_ = nullptr;
   Time peer_delay_ = 0, peer_held_until_ = 0;
-  std::vector<Time> revealed_;     // by completion queue: when the last one became visible
+  std::vector<Coming> coming_;     // by completion queue
   std::deque<wire::Packet> naks_;  // that are being thought about
 
   // -- the control queue --
