@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kDepth = 16, kBytes = 16384;
-// What others may read stays as it is: a card that has not heard that its answer arrived reads it once more, at any time.
+// What others may read stays as it is: a card that has not heard that its answer arrived reads it once more.
 constexpr std::uint32_t kReadFrom = 2 * kBytes;
 
 struct Totals {
