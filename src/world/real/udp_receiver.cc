@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "world/real/plain_calls.h"
+
 namespace weft::real {
 namespace {
 constexpr int kUdpGro = 104;  // linux/udp.h
@@ -18,7 +20,7 @@ UdpReceiver::UdpReceiver() : buffers_(new std::byte[kMessages * kBufferBytes]) {
 }
 
 int UdpReceiver::call_for_one(int socket) {
-  const ssize_t bytes = recvmsg(socket, &headers_[0].msg_hdr, MSG_DONTWAIT);
+  const long bytes = receive_one(socket, headers_[0].msg_hdr);
   if (bytes < 0) return -1;
   headers_[0].msg_len = static_cast<unsigned>(bytes);
   return 1;
@@ -29,7 +31,7 @@ int UdpReceiver::call(int socket) {
     headers_[i].msg_hdr.msg_namelen = sizeof(SocketAddress);
     headers_[i].msg_hdr.msg_controllen = kControlBytes;
   }
-  const int n = wanted_ == 1 ? call_for_one(socket) : recvmmsg(socket, headers_.data(), wanted_, MSG_DONTWAIT, nullptr);
+  const int n = wanted_ == 1 ? call_for_one(socket) : static_cast<int>(receive_many(socket, headers_.data(), wanted_));
   const bool again = std::exchange(filled_, n == static_cast<int>(wanted_));
   if (filled_) {
     if (again) wanted_ = std::min<std::uint32_t>(2 * wanted_, kMessages);  // not for messages that come one at a time

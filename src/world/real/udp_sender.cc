@@ -9,12 +9,17 @@
 #include <poll.h>
 
 #include "wire/icrc.h"
+#include "world/real/plain_calls.h"
 
 namespace weft::real {
 namespace {
 
 constexpr int kUdpSegment = 103;  // linux/udp.h
 constexpr int kPatience = 20;     // milliseconds: a network card that takes no more for so long loses packets
+
+constexpr std::uint8_t kOthers = 8;  // datagrams of another traffic class after which a socket takes it for its own
+
+bool is_v4(const UdpRoute& route) { return route.to.any.sa_family == AF_INET; }
 
 template <class Value>
 std::size_t add_control(msghdr& header, std::size_t used, int level, int type, Value value) {
@@ -36,7 +41,7 @@ void UdpSender::make_room(std::size_t parts, std::size_t arena) {
   if (full) flush();
 }
 
-UdpSender::Pending& UdpSender::message_for(const UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes) {
+UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes) {
   if (message_count_ > 0) {
     Pending& last = messages_[message_count_ - 1];
     const bool joins = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
@@ -72,7 +77,7 @@ void UdpSender::append(Pending& message, const std::byte* data, std::size_t byte
   ++message.parts;
 }
 
-void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& p) {
+void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& p) {
   const std::uint8_t pad = p.headers.bth.pad;
   const bool copies = p.payload_bytes <= kCopied;
   make_room(p.payload.size() + 2, wire::kMaxHeaderBytes + 16 + (copies ? p.payload_bytes : 0));
@@ -115,12 +120,31 @@ void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, const nic::Ou
   arena_used_ = static_cast<std::size_t>(end - arena_.get());
 }
 
-void UdpSender::add(const UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram) {
+void UdpSender::add(UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram) {
   make_room(1, datagram.size());
   std::byte* at = arena_.get() + arena_used_;
   std::memcpy(at, datagram.data(), datagram.size());
   arena_used_ += datagram.size();
   append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size())), at, datagram.size());
+}
+
+// A control message costs the kernel a search for the way, even from a connected socket. Such a socket is only ours,
+// and is told the traffic class that most datagrams have; only when none waits that was to leave with the old one.
+bool UdpSender::says_by_itself(UdpRoute& route, std::uint8_t traffic_class, bool first) {
+  if (route.traffic_class == traffic_class) {
+    route.others = 0;
+    return true;
+  }
+  if (route.others < kOthers) ++route.others;
+  if (!route.connected || !first || route.others < kOthers) return false;
+  const int value = traffic_class;
+  const bool v4 = is_v4(route);
+  if (setsockopt(route.socket, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &value, sizeof value) != 0) {
+    return false;
+  }
+  route.traffic_class = traffic_class;
+  route.others = 0;
+  return true;
 }
 
 void UdpSender::fill(mmsghdr& out, std::size_t index) {
@@ -133,12 +157,13 @@ void UdpSender::fill(mmsghdr& out, std::size_t index) {
   }
   h.msg_iov = &parts_[m.first_part];
   h.msg_iovlen = m.parts;
-  if (m.segments == 1 && m.traffic_class == 0) return;
+  const bool says_class = !says_by_itself(*m.route, m.traffic_class, index == 0);
+  if (m.segments == 1 && !says_class) return;
   h.msg_control = controls_[index].bytes.data();
   std::size_t used = 0;
   if (m.segments > 1) used = add_control(h, used, IPPROTO_UDP, kUdpSegment, static_cast<std::uint16_t>(m.segment));
-  if (m.traffic_class != 0) {
-    const bool v4 = m.route->to.any.sa_family == AF_INET;
+  if (says_class) {
+    const bool v4 = is_v4(*m.route);
     used = add_control(h, used, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, int{m.traffic_class});
   }
   h.msg_controllen = used;
@@ -147,8 +172,8 @@ void UdpSender::fill(mmsghdr& out, std::size_t index) {
 void UdpSender::send(std::size_t first, std::size_t count) {
   const int socket = messages_[first].route->socket;
   while (count > 0) {
-    const int sent = count == 1 ? (sendmsg(socket, &headers_[first].msg_hdr, MSG_DONTWAIT) >= 0 ? 1 : -1)
-                                : sendmmsg(socket, &headers_[first], static_cast<unsigned>(count), MSG_DONTWAIT);
+    const long sent = count == 1 ? (send_one(socket, headers_[first].msg_hdr) >= 0 ? 1 : -1)
+                                 : send_many(socket, &headers_[first], static_cast<unsigned>(count));
     ++calls_;
     if (sent > 0) {
       first += static_cast<std::size_t>(sent);

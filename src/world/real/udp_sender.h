@@ -25,6 +25,8 @@ struct UdpRoute {
   std::uint16_t source_port = wire::kRocePort;
   bool connected = false;  // the socket knows where to
   bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
+  // Of a connected socket: what it says of itself, and how many datagrams in a row said something else.
+  std::uint8_t traffic_class = 0, others = 0;
 };
 
 class UdpSender {
@@ -32,8 +34,8 @@ class UdpSender {
   UdpSender();
 
   // The payload must stay until flush().
-  void add(const UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& packet);
-  void add(const UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram);
+  void add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& packet);
+  void add(UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram);
   [[nodiscard]] bool empty() const { return message_count_ + held_count_ == 0; }
   void flush();
 
@@ -46,7 +48,7 @@ class UdpSender {
   static constexpr std::size_t kMaxSegments = 64, kMaxDatagram = 65000;
 
   struct Pending {
-    const UdpRoute* route = nullptr;
+    UdpRoute* route = nullptr;
     std::uint32_t bytes = 0, segment = 0, segments = 0, first_part = 0, parts = 0;
     std::uint8_t traffic_class = 0;
     bool closed = false;  // a shorter segment ends a datagram
@@ -54,7 +56,7 @@ class UdpSender {
 
   // Acknowledgements and requests without payload wait for what is larger.
   struct Held {
-    const UdpRoute* route;
+    UdpRoute* route;
     const std::byte* data;
     std::uint32_t bytes;
     std::uint8_t traffic_class;
@@ -62,10 +64,11 @@ class UdpSender {
   static constexpr std::size_t kHeld = 32;
 
   void add_held();
-  Pending& message_for(const UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
+  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
   void append(Pending& message, const std::byte* data, std::size_t bytes);
   void make_room(std::size_t parts, std::size_t arena);
   void fill(mmsghdr& header, std::size_t index);
+  [[nodiscard]] static bool says_by_itself(UdpRoute& route, std::uint8_t traffic_class, bool first);
   void send(std::size_t first, std::size_t count);
 
   std::unique_ptr<std::byte[]> arena_;
