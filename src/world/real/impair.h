@@ -38,9 +38,23 @@ class Impairments {
   // a note says what was done to it, for a capture's comment. The answer is why this datagram was dropped, or empty.
   template <class Send>
   std::string_view offer(Time now, const wire::Flow& flow, std::span<const std::byte> bytes, Send&& send) {
+    return carry_out(judge(now, flow), now, flow, bytes, send);
+  }
+
+  // The same in two steps, for whoever has no bytes yet: what becomes of the next datagram, and its doing so. One that
+  // is left alone need not come here at all.
+  [[nodiscard]] world::Verdict judge(Time now, const wire::Flow& flow) {
     world::Verdict verdict = injector_.judge(now - began_);
     // As a switch does: it marks what says that it understands marks, and lets the rest pass.
     verdict.mark = verdict.mark && (flow.traffic_class & wire::kCongestionExperienced) != 0;
+    return verdict;
+  }
+  [[nodiscard]] bool leaves_alone(const world::Verdict& v) const {
+    return !v.drop && !v.duplicate && !v.corrupt && !v.mark && !v.hold && v.late <= 0 && held_.empty();
+  }
+  template <class Send>
+  std::string_view carry_out(const world::Verdict& verdict, Time now, const wire::Flow& flow,
+                             std::span<const std::byte> bytes, Send&& send) {
     if (!verdict.drop) go_on(now, verdict, flow, bytes, send);
     if (verdict.duplicate) pass(flow, bytes, "duplicate (impairment)", send);
     return verdict.drop ? why_dropped(verdict.reason) : std::string_view{};

@@ -152,8 +152,10 @@ void Port::emit(const nic::OutPacket& packet) {
   wire::Flow flow = packet.flow;
   Route& route = route_to(flow, place_of(packet.headers.bth.destination));
   flow.source_port = route.udp.source_port;  // the socket's; the ICRC covers it
-  if (slow_) [[unlikely]]
-    return emit_slowly(flow, packet);
+  if (slow_) [[unlikely]] {
+    const world::Verdict fate = faults_out_ ? faults_out_->judge(now_, flow) : world::Verdict{};
+    if (tap_ || (faults_out_ && !faults_out_->leaves_alone(fate))) return emit_slowly(flow, packet, fate);
+  }
   if (route.lane == nullptr) {
     if (is_out_of_reach(route, place_of(packet.headers.bth.destination))) [[unlikely]]
       return;
@@ -169,7 +171,8 @@ void Port::emit(const nic::OutPacket& packet) {
   }
 }
 
-void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet) {
+void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate) {
+  if (fate.drop && !tap_) return;  // nobody would see it
   std::array<std::byte, kDatagram> datagram;
   const std::size_t header_bytes =
       wire::encode_headers(packet.headers, std::span(datagram).first<wire::kMaxHeaderBytes>());
@@ -179,16 +182,17 @@ void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet) {
   const std::uint32_t icrc = wire::icrc_of(flow, std::span(datagram).first(header_bytes), payload);
   at = std::fill_n(at, packet.headers.bth.pad, std::byte{0});
   wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), icrc);
-  offer(flow, {datagram.data(), at + wire::kIcrcBytes});
+  offer(flow, {datagram.data(), at + wire::kIcrcBytes}, fate);
 }
 
 void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
-  slow_ ? offer(flow, datagram) : leave(flow, datagram);
+  slow_ ? offer(flow, datagram, faults_out_ ? faults_out_->judge(now_, flow) : world::Verdict{})
+        : leave(flow, datagram);
 }
 
-void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram) {
+void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate) {
   if (!faults_out_) return departure()(flow, datagram, {});
-  const std::string_view why = faults_out_->offer(now_, flow, datagram, departure());
+  const std::string_view why = faults_out_->carry_out(fate, now_, flow, datagram, departure());
   if (!why.empty() && tap_) tap_->packet(now_, Direction::outbound, flow, datagram, why);
 }
 

@@ -165,8 +165,8 @@ class Port {
     unreached_ += out ? 1 : 0;
     return out;
   }
-  void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet);
-  void offer(const wire::Flow& flow, std::span<const std::byte> datagram);
+  void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate);
+  void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate);
   [[nodiscard]] auto departure() {
     return [this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
       if (tap_) tap_->packet(now_, Direction::outbound, flow, datagram, note);
