@@ -94,7 +94,7 @@ void Lane::Engine::tick(Guard& guard) {
   const timespec wait{0, static_cast<long>(kTick / 1000)};
   int told = 0;
   bool at_work = true;
-  while (told == 0 && at_work && comes_back_at_ == kNever) {
+  do {
     told = epoll_pwait2(quiet_.get(), &event, 1, &wait, nullptr);
     if (told != 0) break;
     const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
@@ -104,7 +104,7 @@ void Lane::Engine::tick(Guard& guard) {
       progress(clock_.now(), false);
       guard.unlock();
     }
-  }
+  } while (at_work && comes_back_at_ == kNever);  // between two tries to come back to a broker we look at the clock
   if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
   guard.lock();
   if (at_work || driver_ == Driver::thread || has_moved(polls_, polls_seen_)) return;
