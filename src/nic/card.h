@@ -176,7 +176,7 @@ class Card {
   }
 
   void judge_and_carry_out(const wire::Packet& p) {
-    core_.count(Counter::rcvd_pkts);
+    core_.count(Counter::rcvd_pkts, p.packets);
     core_.count(Counter::rcvd_bytes, p.payload.size());
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     const wire::Qpn qpn = p.headers.bth.destination;

@@ -2,6 +2,8 @@
 // few deeds that every half does: refuse, complete, schedule.
 #pragma once
 
+#include <algorithm>
+
 #include "base/fixed_vector.h"
 #include "nic/card_state.h"
 #include "nic/page_walk.h"
@@ -43,6 +45,20 @@ class Core {
     world.tell(e);
   }
 
+  // How many packets of a message may leave as one, if it has `bytes` left, a turn as many, and the window `room`.
+  [[nodiscard]] std::uint32_t train_of(const Context& c, std::uint32_t bytes, std::int64_t turn, std::uint32_t room) {
+    if constexpr (kCarriesTrains<W>) {
+      if (bytes <= path_mtu(c)) return 1;
+      out.flow.source = state.port.gids[c.gid_index];
+      out.flow.destination = c.peer;
+      const std::uint32_t longest = world.longest_train(out.flow, c.peer_qpn) >> c.mtu_shift;
+      const auto of_turn = static_cast<std::uint32_t>((turn + path_mtu(c) - 1) >> c.mtu_shift);
+      return std::max(std::min({packets_of(bytes, c.mtu_shift), longest, of_turn, room}), 1U);
+    } else {
+      return 1;
+    }
+  }
+
   void schedule(Context& c) {
     if (c.scheduled) {
       if constexpr (kTurnsTakeTime<W>) world.turn_wanted(slot(c));
@@ -79,11 +95,12 @@ class Core {
     bth.psn = psn;
     out.payload = {};
     out.payload_bytes = 0;
+    out.packets = 1;
     return out.headers;
   }
   void send_packet() {
     out.headers.bth.pad = static_cast<std::uint8_t>(-out.payload_bytes & 3);
-    count(Counter::sent_pkts);
+    count(Counter::sent_pkts, out.packets);
     count(Counter::sent_bytes, out.payload_bytes);
     world.emit(out);
   }

@@ -27,6 +27,7 @@ struct OutPacket {
   wire::Headers headers;
   std::span<const Fragment> payload;
   std::uint32_t payload_bytes = 0;
+  std::uint32_t packets = 1;  // more than one: a train (wire/packet.h)
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
@@ -61,6 +62,12 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
   w.touch(what, key);            // an on-chip structure: nothing, or a miss
   // Is there memory behind these bytes of an on-demand region? Brings it in if it can.
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;
+};
+
+// Some worlds carry trains, at least to some peers, and say how long they may be, in bytes.
+template <class W>
+inline constexpr bool kCarriesTrains = requires(W w, const wire::Flow& flow, wire::Qpn destination) {
+  { w.longest_train(flow, destination) } -> std::same_as<std::uint32_t>;
 };
 
 // In some worlds a queue pair's turn takes time, and until it has ended the queue pair does not stand in the schedule

@@ -56,6 +56,15 @@ struct Packet {
   Flow flow{};
   Headers headers{};
   std::span<const std::byte> payload{};
+  // More than one: a train, consecutive packets of one message that travelled as one. The headers are the first one's,
+  // but for the opcode, which is that of all of it. Never on a network: only where both ends share memory.
+  std::uint32_t packets = 1;
 };
+
+// Only data in the dialect that numbers each packet's place can be joined.
+constexpr bool may_be_train(const Packet& p) {
+  const OpcodeInfo& o = info(p.headers.bth.opcode);
+  return p.packets > 1 && o.srnic && o.payload;
+}
 
 }  // namespace weft::wire

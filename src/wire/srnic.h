@@ -31,6 +31,8 @@ class Sequence {
   [[nodiscard]] constexpr std::uint32_t offset() const { return static_cast<std::uint32_t>(word_) & kOffsetMask; }
   [[nodiscard]] constexpr std::uint64_t raw() const { return word_; }
   friend constexpr bool operator==(const Sequence&, const Sequence&) = default;
+  // So many packets further on in the same message.
+  [[nodiscard]] constexpr Sequence plus(std::uint32_t packets) const { return {msn(), ssn(), offset() + packets}; }
 
   // A number of 20 bits as the free-running count nearest to `base`, not behind it.
   static constexpr std::uint32_t unfold(std::uint32_t number, std::uint32_t base) {

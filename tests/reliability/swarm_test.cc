@@ -44,10 +44,14 @@ Seeds chosen_seeds() {
   return seeds;
 }
 
+std::string trains_in_words() {
+  const std::uint32_t bytes = usual_train_bytes();
+  return bytes > 0 ? "WEFT_TEST_TRAINS=" + std::to_string(bytes) + " " : std::string();
+}
 std::string replay_line(std::uint64_t seed) {
   const bool srnic = usual_dialect() == nic::Dialect::srnic;
-  return std::string("replay: ") + (srnic ? "WEFT_TEST_DIALECT=srnic " : "") + "WEFT_SEED=" + std::to_string(seed) +
-         " build/tests/swarm_test";
+  return std::string("replay: ") + (srnic ? "WEFT_TEST_DIALECT=srnic " : "") + trains_in_words() +
+         "WEFT_SEED=" + std::to_string(seed) + " build/tests/swarm_test";
 }
 
 // What this very program prints when it runs one seed and nothing else.

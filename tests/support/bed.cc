@@ -71,6 +71,11 @@ nic::Dialect usual_dialect() noexcept {
   return wanted != nullptr && std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
 }
 
+std::uint32_t usual_train_bytes() noexcept {
+  const char* wanted = std::getenv("WEFT_TEST_TRAINS");
+  return wanted != nullptr ? static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10)) : 0;
+}
+
 std::uint32_t Step::length() const {
   std::uint32_t sum = 0;
   for (const Piece& piece : local) sum += piece.length;
@@ -82,6 +87,7 @@ Node::Node(sim::Host& on, const BedSpec& spec)
       domain(*on.device().create_domain()),
       cq(*on.device().create_cq(spec.cq_entries)),
       arena(on.allocate(domain, spec.arena_bytes, kEveryRight)) {
+  host.join_packets(spec.train_bytes);
   fill(arena.bytes, arena_seed(spec.seed, on.index()));
 }
 

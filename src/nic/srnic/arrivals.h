@@ -7,6 +7,7 @@
 #include "base/canary.h"
 #include "nic/srnic/receipts.h"
 #include "nic/srnic/streams.h"
+#include "nic/srnic/train.h"
 
 namespace weft::nic {
 
@@ -21,13 +22,16 @@ class Arrivals {
   //   bool deliver(c, note)                     its turn has come; false: it was refused, and nothing follows
   template <class Side>
   void on_packet(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
-    note_mark(c, p);
     const wire::Psn psn = p.headers.bth.psn;
-    switch (arrival_of(f, psn)) {
+    const Arrival arrival = arrival_of(f, psn);
+    if (p.packets > 1 && arrival != Arrival::in_order) [[unlikely]]
+      return uncouple(p, c.mtu_shift, [&](const wire::Packet& one) { on_packet(side, c, f, one); });
+    note_mark(c, p);
+    switch (arrival) {
       case Arrival::in_order:
         if (!side.in_order(c, p)) return;
-        f.expected = psn.plus(1);
-        f.in.newest = p.headers.sequence;
+        f.expected = psn.plus(p.packets);
+        f.in.newest = p.headers.sequence.plus(p.packets - 1);
         if (p.headers.bth.ack_request || owes_bad_news(c, f)) receipts_.owe(c, f.stream);
         return;
       case Arrival::early: return on_early(side, c, f, p);

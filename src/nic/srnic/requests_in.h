@@ -109,8 +109,9 @@ class RequestsIn {
     const std::uint32_t offset = p.headers.sequence.offset();
     if (info.starts() != (offset == 0)) return info.starts() ? Refusal::not_continued : Refusal::not_first;
     if (!info.payload) return Refusal::none;
-    const std::size_t bytes = p.payload.size();
-    if (bytes > path_mtu(c) || (!info.ends() && bytes != path_mtu(c))) return Refusal::bad_length;
+    const std::size_t bytes = p.payload.size(), most = std::size_t{p.packets} << c.mtu_shift;
+    if (bytes > most || (!info.ends() && bytes != most)) return Refusal::bad_length;
+    if (p.packets > 1 && bytes <= most - path_mtu(c)) return Refusal::bad_length;
     if (info.step == wire::Step::last && bytes == 0) return Refusal::bad_length;
     return (std::uint64_t{offset} << c.mtu_shift) + bytes > kMaxMessage ? Refusal::too_long : Refusal::none;
   }

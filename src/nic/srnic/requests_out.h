@@ -57,7 +57,8 @@ class RequestsOut {
     core_.world.read(BusRead::work, &w, c.sq_stride);
     if (at.offset >= request_packets(w, c.mtu_shift)) return true;  // the peer's echo was wrong
     core_.count(Counter::retransmitted_pkts);
-    const Refusal r = reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, at.offset, psn, budget);
+    const Refusal r =
+        reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, {at.offset, 1}, psn, budget);
     if (r == Refusal::none) return true;
     if (at.entry == c.sq_done) endings_.fail_work(c, Status::local_protection, r);
     return false;
@@ -127,11 +128,13 @@ class RequestsOut {
     if (c.next_offset == 0 && uses_receive(w.kind)) ssn_of(w) = c.next_ssn++;
     const std::uint32_t window = window_of(core_, c);
     while (budget.bytes > 0 && packets_under_way(c) < window) {
-      const Refusal r = emit(c, w, c.sq_next, c.next_offset >> c.mtu_shift, c.next_psn, budget);
+      const std::uint32_t left = w.length - c.next_offset;
+      const std::uint32_t packets = core_.train_of(c, left, budget.bytes, window - packets_under_way(c));
+      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, packets}, c.next_psn, budget);
       if (r != Refusal::none) return stall(c, Status::local_protection, r);
-      c.next_psn = c.next_psn.plus(1);
-      c.next_offset += path_mtu(c);
-      if (c.next_offset >= w.length) {
+      c.next_psn = c.next_psn.plus(packets);
+      c.next_offset += packets << c.mtu_shift;
+      if (packets << c.mtu_shift >= left) {
         c.next_offset = 0;
         ++c.sq_next;
         return;
@@ -139,10 +142,14 @@ class RequestsOut {
     }
   }
 
-  // One packet of a SEND or WRITE.
-  Refusal emit(Context& c, Work& w, std::uint32_t entry, std::uint32_t packet, wire::Psn psn, TurnBudget& budget) {
-    const std::uint32_t offset = packet << c.mtu_shift;
-    const std::uint32_t bytes = std::min(path_mtu(c), w.length - offset);
+  // Packets of a message: the first, counted from 0, and how many.
+  struct Some {
+    std::uint32_t first, count;
+  };
+  // One packet of a SEND or WRITE, or a train of them.
+  Refusal emit(Context& c, Work& w, std::uint32_t entry, Some some, wire::Psn psn, TurnBudget& budget) {
+    const std::uint32_t offset = some.first << c.mtu_shift;
+    const std::uint32_t bytes = std::min(some.count << c.mtu_shift, w.length - offset);
     const bool ends = offset + bytes == w.length;
     Pieces pieces;
     if ((w.flags & WorkFlags::inline_data) != 0) {
@@ -150,12 +157,12 @@ class RequestsOut {
     } else if (const Refusal r = gather(core_, c, sges_of(w), offset, bytes, pieces); r != Refusal::none) {
       return r;
     }
-    const auto opcode = static_cast<std::uint8_t>(rc_opcodes(w.kind).at(packet == 0, ends));
+    const auto opcode = static_cast<std::uint8_t>(rc_opcodes(w.kind).at(some.first == 0, ends));
     wire::Headers& h = core_.start_packet(c, static_cast<wire::Opcode>(kSrnicOpcodes | opcode), psn);
     const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
-    h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, packet);
+    h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
-    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn);
+    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, some.count);
     if (ends) {
       h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
       h.immediate.value = w.immediate;
@@ -163,6 +170,7 @@ class RequestsOut {
     }
     core_.out.payload = {pieces.data(), pieces.size()};
     core_.out.payload_bytes = bytes;
+    core_.out.packets = some.count;
     core_.send_packet();
     budget.bytes -= bytes;
     return Refusal::none;

@@ -91,7 +91,9 @@ class ResponsesIn {
     }
     a.offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
     if (a.offset > w.length || (a.offset == w.length && w.length > 0)) return {.why = Refusal::response_out_of_order};
-    const std::uint64_t bytes = std::min<std::uint64_t>(path_mtu(c), w.length - a.offset);
+    const std::uint64_t most = std::uint64_t{p.packets} << c.mtu_shift;
+    const std::uint64_t bytes = std::min<std::uint64_t>(most, w.length - a.offset);
+    if (p.packets > 1 && bytes <= most - path_mtu(c)) return {.why = Refusal::response_bad_length};
     a.ends = a.offset + bytes == w.length;
     if (info.ends() != a.ends || info.starts() != (a.offset == 0)) return {.why = Refusal::response_out_of_order};
     return p.payload.size() == bytes ? a : Answer{.why = Refusal::response_bad_length};

@@ -47,9 +47,10 @@ class ResponsesOut {
   void turn(Context& c, TurnBudget& budget) {
     while (has_more(c) && !budget.spent() && packets_under_way(c) < window_of(core_, c)) {
       SavedResponse* s = find(c, c.responses.out_next);
-      if (!send(c, *s, c.responses.out_next, budget)) return;
-      c.responses.out_next = c.responses.out_next.plus(1);
-      ++c.responses_under_way;
+      const std::uint32_t packets = train_of(c, *s, budget);
+      if (!send(c, *s, c.responses.out_next, packets, budget)) return;
+      c.responses.out_next = c.responses.out_next.plus(packets);
+      c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + packets);
     }
   }
 
@@ -59,7 +60,7 @@ class ResponsesOut {
     SavedResponse* s = find(c, psn);
     if (s == nullptr) return true;
     core_.count(Counter::read_responses_resent);
-    return send(c, *s, psn, budget);
+    return send(c, *s, psn, 1, budget);
   }
 
   // Everything before `end` has arrived.
@@ -99,11 +100,19 @@ class ResponsesOut {
     return nullptr;
   }
 
-  bool send(Context& c, SavedResponse& s, wire::Psn psn, TurnBudget& budget) {
+  [[nodiscard]] std::uint32_t train_of(const Context& c, const SavedResponse& s, const TurnBudget& budget) {
+    if (s.atomic) return 1;
+    const std::uint32_t left = s.length - (c.responses.out_next.since(s.first) << c.mtu_shift);
+    return core_.train_of(c, left, budget.bytes, window_of(core_, c) - packets_under_way(c));
+  }
+
+  // One packet of a response, or a train of them.
+  bool send(Context& c, SavedResponse& s, wire::Psn psn, std::uint32_t packets, TurnBudget& budget) {
     if (s.atomic) return send_original(c, s, psn, budget);
     const std::uint32_t packet = psn.since(s.first);
     const std::uint64_t offset = std::uint64_t{packet} << c.mtu_shift;
-    const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(path_mtu(c), s.length - offset));
+    const auto bytes =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{packets} << c.mtu_shift, s.length - offset));
     std::byte* from = nullptr;
     if (bytes > 0) {
       const Refusal r = core_.translate(c, s.key, Rights::remote_read, s.address + offset, bytes, from);
@@ -112,13 +121,14 @@ class ResponsesOut {
     }
     constexpr MessageOpcodes kOpcodes{wire::Opcode::srnic_read_response_first, wire::Opcode::srnic_read_response_middle,
                                       wire::Opcode::srnic_read_response_last, wire::Opcode::srnic_read_response_only};
-    const bool ends = packet + 1 == s.packets;
+    const bool ends = packet + packets == s.packets;
     wire::Headers& h = core_.start_packet(c, kOpcodes.at(packet == 0, ends), psn);
     h.sequence = wire::Sequence(s.msn, 0, packet);
-    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn);
+    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, packets);
     const Fragment piece{from, bytes};
     core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
     core_.out.payload_bytes = bytes;
+    core_.out.packets = packets;
     core_.send_packet();
     budget.bytes -= bytes;
     if (ends) --budget.works;

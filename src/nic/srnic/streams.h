@@ -89,11 +89,13 @@ template <World W>
   const CardConfig& config = core.state.config;
   return with_congestion(config.congestion, [&](auto cc) { return cc.window(c, config.window_packets); });
 }
-// Every so many packets, and often enough that a window never fills without.
+// Every so many packets, and often enough that a window never fills without. Of a train: if one of its packets would.
 template <World W>
-[[nodiscard]] bool asks_for_receipt(const Core<W>& core, const Context& c, wire::Psn psn) {
+[[nodiscard]] bool asks_for_receipt(const Core<W>& core, const Context& c, wire::Psn psn, std::uint32_t packets) {
   const std::uint32_t most = std::max(window_of(core, c) / 2, 1U);
-  return psn.raw() % std::min<std::uint32_t>(core.state.config.acknowledge_every, most) == 0;
+  const std::uint32_t every = std::min<std::uint32_t>(core.state.config.acknowledge_every, most);
+  const std::uint32_t since = psn.raw() % every;
+  return since == 0 || since + packets > every;
 }
 
 // -- work -----------------------------------------------------------------------------------------------

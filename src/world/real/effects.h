@@ -18,6 +18,9 @@ class Effects {
       : device_(device), port_(port), owner_(owner), journal_(journal) {}
 
   void emit(const nic::OutPacket& packet) { port_.emit(packet); }
+  std::uint32_t longest_train(const wire::Flow& flow, wire::Qpn destination) {
+    return port_.longest_train(flow, destination);
+  }
   void complete(std::uint32_t cq, const nic::Completion&) {
     ++completions_;
     nic::reveal(device_.card(), *this, now_, cq);

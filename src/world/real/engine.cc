@@ -225,21 +225,23 @@ void Lane::Engine::on_time(Time now) {
   serve_losses(now);
   negotiate(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
-  port_.on_time([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); },
-                [this] { settle(); });
+  port_.on_time([this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); }, [this] { settle(); });
   port_.flush();
 }
 
 bool Lane::Engine::receive() {
-  return port_.receive([this](const auto& flow, auto datagram, bool check) { take(flow, datagram, check); },
+  return port_.receive([this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
                        [this] { settle(); });
 }
 
-void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc) {
+void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
   wire::Packet& p = batch_[batched_];
   p.flow = flow;
+  p.packets = how.packets;
   Refusal why = wire::parse(datagram, p);
-  if (why == Refusal::none && check_icrc && !wire::icrc_matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
+  if (how.packets != 1 && why == Refusal::none && !wire::may_be_train(p)) [[unlikely]]
+    why = Refusal::bad_length;
+  if (why == Refusal::none && how.has_icrc && !wire::icrc_matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
   if (why != Refusal::none) [[unlikely]] {
     card_.on_refused(why);
     port_.note_refused(flow, datagram, why);

@@ -81,7 +81,7 @@ class Lane::Engine : public PrintsStats {
     return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
   }
   bool receive();
-  void take(const wire::Flow& flow, std::span<const std::byte> datagram, bool check_icrc);
+  void take(const wire::Flow& flow, std::span<const std::byte> datagram, How how);
   void settle();
   void serve_losses(Time now);
   void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);

@@ -165,7 +165,7 @@ void Lane::Engine::hear_broker(Guard& guard) {
         const auto bytes = std::as_bytes(std::span(in->text.data(), in->text.size()));
         std::span<const std::byte> mad;
         if (parse_gsi(in->message.flow, bytes, mad) != Refusal::none) {
-          take(in->message.flow, bytes, true);  // a packet that was steered to another program
+          take(in->message.flow, bytes, {});  // a packet that was steered to another program
           settle();
           break;
         }

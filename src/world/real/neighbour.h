@@ -52,6 +52,7 @@ class NeighbourLane {
 
   [[nodiscard]] std::uint8_t place() const { return place_; }
   [[nodiscard]] Door& door() const { return *door_; }
+  [[nodiscard]] bool takes_trains() const { return door_->takes_trains.load(std::memory_order_relaxed) != 0; }
 
   // Room for what one turn of the scheduler may send.
   [[nodiscard]] bool has_room() {

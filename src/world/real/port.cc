@@ -36,6 +36,7 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
   owned_ = std::move(joined.sockets);
   for (const Descriptor& d : owned_) sockets_.push_back(d.get());
   door_ = &door;
+  door.takes_trains.store(slow_ ? 0 : 1, std::memory_order_relaxed);
   door.udp_room.store(receive_buffer_bytes(sockets_.front()), std::memory_order_relaxed);
   return std::nullopt;
 }
@@ -164,6 +165,7 @@ void Port::emit(const nic::OutPacket& packet) {
   use(*route.lane);
   if (route.lane->ring) {
     if (!route.lane->out.write(flow, packet)) ++ring_full_;
+    if (route.lane->out.unpublished() >= kShare) route.lane->publish();
   } else {
     route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
                            wire::kIcrcBytes);

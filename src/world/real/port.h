@@ -34,6 +34,12 @@ class Port {
 
   // -- out --
   void set_now(Time now) { now_ = now; }
+  // Bytes of payload that may leave as one, to a lane whose memory we share; 0: single packets only.
+  [[nodiscard]] std::uint32_t longest_train(const wire::Flow& flow, wire::Qpn destination) {
+    const Route& route = route_to(flow, place_of(destination));
+    const bool joins = !slow_ && route.lane != nullptr && route.lane->ring && route.lane->takes_trains();
+    return joins ? kLongestTrain : 0;
+  }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
   void publish();  // what is in rings is there to be seen; the rest leaves with flush()
@@ -42,15 +48,15 @@ class Port {
   [[nodiscard]] bool blocked();
 
   // -- in --
-  // Calls take(flow, datagram, check_icrc) for what has arrived, and settle() before the bytes go. False: nothing had.
+  // Calls take(flow, datagram, how) for what has arrived, and settle() before the bytes go. False: nothing had.
   template <class Take, class Settle>
   bool receive(Take&& take, Settle&& settle) {
     bool any = false;
     for (const auto& lane : lanes_) {
       if (lane->in.empty()) continue;
       any = true;
-      lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, bool has_icrc) {
-        arrive(flow, datagram, has_icrc, take, settle);
+      lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
+        arrive(flow, datagram, how, take, settle);
       });
       settle();
       lane->in.done();
@@ -177,22 +183,22 @@ class Port {
   [[nodiscard]] auto arrival(Take& take, Settle& settle) {
     return [&, this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
       if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, note);
-      take(flow, datagram, true);
+      take(flow, datagram, How{});
       settle();
     };
   }
 
   template <class Take, class Settle>
-  void arrive(const wire::Flow& flow, std::span<const std::byte> datagram, bool has_icrc, Take& take, Settle& settle) {
+  void arrive(const wire::Flow& flow, std::span<const std::byte> datagram, How how, Take& take, Settle& settle) {
     if (!slow_) [[likely]]
-      return take(flow, datagram, has_icrc);
+      return take(flow, datagram, how);
     if (faults_in_) {
       const std::string_view why = faults_in_->offer(now_, flow, datagram, arrival(take, settle));
       if (!why.empty() && tap_) tap_->packet(now_, Direction::inbound, flow, datagram, why);
       return;
     }
     if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram);
-    take(flow, datagram, has_icrc);
+    take(flow, datagram, how);
   }
 
   template <class Take, class Settle>
@@ -202,7 +208,7 @@ class Port {
     const std::uint32_t n = receiver_.receive(sockets_[index], addresses_[index],
                                               [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
                                                 taken += udp_cost(datagram.size());
-                                                arrive(flow, datagram, true, take, settle);
+                                                arrive(flow, datagram, How{}, take, settle);
                                               });
     settle();
     // An empty socket settles the account, whatever was lost or came from elsewhere.

@@ -18,21 +18,33 @@
 namespace weft::real {
 
 struct RecordHead {
-  std::uint32_t next = 0;     // bytes from here to the next head; 0: nothing yet; kSkip: go on at the start of the ring
-  std::uint16_t bytes = 0;    // of the datagram
-  std::uint8_t has_icrc = 0;  // a sender that damages packets on purpose says so: they are to be found out
-  std::uint8_t has_flow = 0;  // it follows the head
+  std::uint32_t next = 0;   // bytes from here to the next head; 0: nothing yet; kSkip: go on at the start of the ring
+  std::uint16_t bytes = 0;  // of the datagram
+  std::uint8_t flags = 0;
+  std::uint8_t packets = 1;  // more than one: a train (wire/packet.h)
 
   static constexpr std::uint32_t kSkip = ~0U;
+  static constexpr std::uint8_t kHasIcrc =
+      1;  // a sender that damages packets on purpose says so: they are to be found out
+  static constexpr std::uint8_t kHasFlow = 2;  // it follows the head
 };
 static_assert(sizeof(RecordHead) == 8);
+
+// How a datagram came.
+struct How {
+  bool has_icrc = true;       // to be checked
+  std::uint32_t packets = 1;  // as its sender says
+};
 
 constexpr std::uint64_t record_bytes(std::uint64_t datagram, bool has_flow) {
   return (sizeof(RecordHead) + (has_flow ? sizeof(wire::Flow) : 0) + datagram + 7) & ~7ULL;
 }
 inline constexpr std::uint64_t kLine = 64;  // bytes of a cache line
-inline constexpr std::uint64_t kMaxDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
-static_assert(kMaxDatagram < 1U << 16);
+// What one end does before the other hears of it, in bytes: they are to copy at the same time, not in turn.
+inline constexpr std::uint64_t kShare = 32 * 1024;
+inline constexpr std::uint32_t kLongestTrain = 32 * 1024;  // bytes; of 256 each it is 128 packets
+inline constexpr std::uint64_t kMaxDatagram = kLongestTrain + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
+static_assert(kMaxDatagram < 1U << 16 && kLongestTrain / 256 < 1U << 8);
 
 // Where the presence of a record is told. Heads lie at multiples of eight.
 inline std::atomic_ref<std::uint32_t> next_of(std::byte* head) {
@@ -54,7 +66,7 @@ class RingWriter {
     const std::uint8_t pad = p.headers.bth.pad;
     const std::uint64_t bytes =
         wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
-    std::byte* at = start(flow, bytes, false);
+    std::byte* at = start(flow, bytes, {.packets = static_cast<std::uint8_t>(p.packets)});
     if (at == nullptr) return false;
     at += wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
     for (const nic::Fragment& piece : p.payload) {
@@ -65,10 +77,13 @@ class RingWriter {
     return true;
   }
   bool write(const wire::Flow& flow, std::span<const std::byte> datagram) {
-    std::byte* at = start(flow, datagram.size(), true);
+    std::byte* at = start(flow, datagram.size(), {.flags = RecordHead::kHasIcrc});
     if (at != nullptr) std::memcpy(at, datagram.data(), datagram.size());
     return at != nullptr;
   }
+
+  // So much has been written and cannot be seen yet.
+  [[nodiscard]] std::uint64_t unpublished() const { return at_ - published_; }
 
   // All records since the last time are seen from now on. What follows them begins with a cache line of its own: it is
   // written while these are read. False: there are none.
@@ -99,7 +114,7 @@ class RingWriter {
     }
   }
 
-  std::byte* start(const wire::Flow& flow, std::uint64_t bytes, bool has_icrc) {
+  std::byte* start(const wire::Flow& flow, std::uint64_t bytes, RecordHead head) {
     const bool has_flow = at_ == 0 || flow != flow_;
     const std::uint64_t need = record_bytes(bytes, has_flow), offset = at_ % Ring::kBytes;
     // Behind a record there must be room for the next head, a line further at most. Headers are encoded with room for
@@ -110,8 +125,10 @@ class RingWriter {
     if (published_ != at_) finish_newest();
     if (skip > 0) begin(skip, {.next = RecordHead::kSkip});
     if (skip > 0) finish_newest();
-    begin(need, {static_cast<std::uint32_t>(need), static_cast<std::uint16_t>(bytes),
-                 static_cast<std::uint8_t>(has_icrc ? 1 : 0), static_cast<std::uint8_t>(has_flow ? 1 : 0)});
+    head.next = static_cast<std::uint32_t>(need);
+    head.bytes = static_cast<std::uint16_t>(bytes);
+    if (has_flow) head.flags |= RecordHead::kHasFlow;
+    begin(need, head);
     std::byte* record = place(newest_at_) + sizeof(RecordHead);
     if (!has_flow) return record;
     flow_ = flow;
@@ -144,12 +161,13 @@ class RingReader {
     return false;
   }
 
-  // Calls take(flow, datagram, has_icrc) for at most `budget` records. What they were read from is the sender's again
-  // only after done(). Nothing a sender writes can make this read outside of the ring.
+  // Calls take(flow, datagram, how) for at most `budget` records, and hardly more bytes than kShare. What they were read
+  // from is the sender's again only after done(). Nothing a sender writes can make this read outside of the ring.
   template <class Take>
   std::uint32_t read(std::uint32_t budget, Take&& take) {
     std::uint32_t count = 0;
-    while (count < budget) {
+    const std::uint64_t enough = at_ + kShare;
+    while (count < budget && at_ < enough) {
       const std::uint64_t offset = at_ % Ring::kBytes;
       const std::uint32_t next = next_of(place()).load(std::memory_order_acquire);
       if (next == 0) break;
@@ -160,7 +178,7 @@ class RingReader {
       }
       RecordHead head;
       std::memcpy(&head, place(), sizeof head);
-      const bool has_flow = head.has_flow != 0;
+      const bool has_flow = (head.flags & RecordHead::kHasFlow) != 0;
       const bool possible = next % sizeof head == 0 && record_bytes(head.bytes, has_flow) <= next &&
                             offset + next < Ring::kBytes && head.bytes <= kMaxDatagram;
       if (!possible) {
@@ -174,7 +192,8 @@ class RingReader {
         std::memcpy(&flow_, record, sizeof flow_);
         record += sizeof flow_;
       }
-      take(flow_, std::span<const std::byte>(record, head.bytes), head.has_icrc != 0);
+      take(flow_, std::span<const std::byte>(record, head.bytes),
+           How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .packets = head.packets});
       at_ += next;
       ++count;
     }

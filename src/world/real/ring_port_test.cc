@@ -22,7 +22,7 @@ struct Pair {
 
   [[nodiscard]] std::vector<std::vector<std::byte>> take(std::uint32_t most = 64) {
     std::vector<std::vector<std::byte>> records;
-    in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, bool) {
+    in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How) {
       last_flow = flow;
       records.emplace_back(datagram.begin(), datagram.end());
     });
@@ -77,6 +77,26 @@ TEST(Ring, CarriesEveryLengthRoundAndRound) {
     }
     ASSERT_EQ(got, sent) << "round " << round;
   }
+}
+
+TEST(Ring, SaysHowManyPacketsARecordStandsFor) {
+  Pair p;
+  const std::vector<std::byte> bytes = record(kLongestTrain, 3);
+  const nic::Fragment piece{bytes.data(), kLongestTrain};
+  nic::OutPacket train{.flow = flow_from(2), .headers = {}, .payload = {&piece, 1}};
+  train.headers.bth.opcode = wire::Opcode::srnic_write_only;
+  train.payload_bytes = kLongestTrain;
+  train.packets = kLongestTrain / 4096;
+  ASSERT_TRUE(p.out.write(train.flow, train));
+  ASSERT_TRUE(p.out.write(train.flow, record(20, 1)));
+  ASSERT_TRUE(p.out.publish());
+  std::vector<std::uint32_t> packets;
+  // What one end does before the other may go on is bounded: the second record is for the next time.
+  while (p.in.read(64, [&](const wire::Flow&, std::span<const std::byte>, How how) {
+    packets.push_back(how.packets);
+  }) == 1) {
+  }
+  EXPECT_EQ(packets, (std::vector<std::uint32_t>{kLongestTrain / 4096, 1}));
 }
 
 TEST(Ring, RefusesWhatWouldOverwriteOthers) {

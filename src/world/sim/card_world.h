@@ -25,6 +25,7 @@ class CardWorld {
     Parcel& parcel = network_.parcels()[id];
     parcel.flow = packet.flow;
     parcel.headers = packet.headers;
+    parcel.packets = static_cast<std::uint16_t>(packet.packets);
     std::byte* to = parcel.payload().data();
     for (const nic::Fragment& piece : packet.payload) {
       std::memcpy(to, piece.data, piece.bytes);
@@ -32,6 +33,7 @@ class CardWorld {
     }
     network_.send(index_, id);
   }
+  std::uint32_t longest_train(const wire::Flow&, wire::Qpn) { return train_bytes; }
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   // Over the bus to the host's software, where it is heard after the control queue's delay.
@@ -50,6 +52,7 @@ class CardWorld {
     nic::LossEvent event;
   };
   [[nodiscard]] std::deque<TimedLoss>& losses() { return losses_; }
+  std::uint32_t train_bytes = 0;                // what may travel as one; no network does that
   Time control_delay = 0;                       // of the control queue, each way
   std::uint64_t lost_from = 1, lost_count = 0;  // these loss events never arrive; the first is 1
 

@@ -6,6 +6,7 @@
 //   }
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -58,6 +59,11 @@ class Host {
   void lose_control_events(std::uint64_t from, std::uint64_t count) {
     effects_.lost_from = from;
     effects_.lost_count = count;
+  }
+  // Packets of a message travel as one, up to so many bytes, as between programs that share memory.
+  void join_packets(std::uint32_t bytes) {
+    assert(bytes <= PayloadPool::kMaxBytes);
+    effects_.train_bytes = bytes;
   }
   void ring_doorbells();  // after calls to the device itself
 

@@ -36,6 +36,7 @@ struct alignas(64) Parcel {
   PayloadPool::Buffer buffer;       // without data the payload is a length only
   Refusal refusal = Refusal::none;  // why the receiving port will refuse it, if it was corrupted on the way
   bool live = false;
+  std::uint16_t packets = 1;  // more than one: a train (wire/packet.h)
   wire::Flow flow;
   wire::Headers headers;
 
@@ -44,7 +45,7 @@ struct alignas(64) Parcel {
   // Not const: who may only read the parcel may only read its payload.
   // NOLINTNEXTLINE(readability-make-member-function-const)
   [[nodiscard]] std::span<std::byte> payload() { return {buffer.data, buffer.data ? payload_bytes : 0}; }
-  [[nodiscard]] wire::Packet packet() const { return {flow, headers, payload()}; }
+  [[nodiscard]] wire::Packet packet() const { return {flow, headers, payload(), packets}; }
 };
 static_assert(sizeof(Parcel) == 256);
 
@@ -69,6 +70,7 @@ class ParcelPool {
     parcel.payload_bytes = payload_bytes;
     parcel.buffer = {};
     parcel.refusal = Refusal::none;
+    parcel.packets = 1;
     return id;
   }
   ParcelId make(const wire::Flow& flow, const wire::Headers& headers, std::uint32_t payload_bytes) {
