@@ -8,4 +8,14 @@ inline void prefetch(const void* line) {
   asm volatile("");  // g++ 12 takes a function that only prefetches for one that does nothing, and drops calls of it
 }
 
+// The same, for a line that is about to be written: other processors give it up.
+inline void prefetch_to_write(const void* at) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(at)));
+#else
+  __builtin_prefetch(at, 1);
+  asm volatile("");
+#endif
+}
+
 }  // namespace weft

@@ -35,7 +35,8 @@ void in_child() {
 
 // A thread that the program has ended in the middle of a call keeps its lock for ever: nobody waits for it longer than
 // a call can take.
-bool patiently(std::mutex& mutex) {
+template <class Lock>
+bool patiently(Lock& mutex) {
   for (int tries = 0; tries < 1000; ++tries) {
     if (mutex.try_lock()) return true;
     std::this_thread::yield();

@@ -102,7 +102,7 @@ class Hold {
   void release() { lock_.unlock(); }
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<real::LaneLock> lock_;
 };
 
 // Fills the tables by which the inline functions of verbs.h find us (operations.cc).

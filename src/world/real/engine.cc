@@ -57,7 +57,7 @@ wire::DialectVersions versions_of(const Settings& settings) {
 
 }  // namespace
 
-Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, std::mutex& lock)
+Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
     : settings_(settings),
       owner_(owner),
       lock_(lock),
@@ -151,7 +151,7 @@ void Lane::Engine::flush() {
 void Lane::Engine::abandon() {
   broker_.abandon();
   port_.abandon();
-  for (Descriptor* d : {&door_memory_, &wake_, &kick_, &quiet_, &all_}) d->reset();
+  for (Descriptor* d : {&door_memory_, &wake_, &kick_, &watched_}) d->reset();
 }
 
 // By shared memory: programs of this user on this machine, whom the broker knows.

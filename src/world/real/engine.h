@@ -31,7 +31,7 @@ enum class Driver : std::uint8_t { thread, program };
 
 class Lane::Engine : public PrintsStats {
  public:
-  Engine(const Settings& settings, LaneOwner& owner, std::mutex& lock);
+  Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock);
   ~Engine() override;
 
   [[nodiscard]] tl::expected<void, Trouble> attach();
@@ -61,7 +61,7 @@ class Lane::Engine : public PrintsStats {
   void print_stats() override;  // to standard error, once, if the user asked for it
 
  private:
-  using Guard = std::unique_lock<std::mutex>;
+  using Guard = std::unique_lock<LaneLock>;
   // With the lock held: there is no other writer.
   static void count(std::atomic<std::uint64_t>& calls) {
     calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -100,6 +100,7 @@ class Lane::Engine : public PrintsStats {
   void run();
   void tick(Guard& guard);
   void drive(Guard& guard);
+  void listen_to_port(bool on);
   void sleep(Guard& guard, Time until);
   void hear_broker(Guard& guard);
   void lose_broker();
@@ -109,7 +110,7 @@ class Lane::Engine : public PrintsStats {
 
   const Settings settings_;
   LaneOwner& owner_;
-  std::mutex& lock_;
+  LaneLock& lock_;
   LaneClock clock_;
   SystemRandom random_;
   host::Device device_;
@@ -133,7 +134,8 @@ class Lane::Engine : public PrintsStats {
   std::uint64_t deferred_from_ = 0;
   Time last_rang_ = 0;  // when the program posted last
 
-  Descriptor door_memory_, wake_, kick_, quiet_, all_;  // two sets of descriptors: one without the port's
+  Descriptor door_memory_, wake_, kick_, watched_;
+  bool listens_ = false;  // to the port, too
   Mapping<Door> door_;
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;

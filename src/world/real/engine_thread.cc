@@ -42,12 +42,8 @@ void drain(int fd) {
 }  // namespace
 
 bool Lane::Engine::start_thread() {
-  quiet_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
-  all_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
-  bool good = quiet_ && all_;
-  for (const int set : {quiet_.get(), all_.get()}) good = good && watch(set, kick_.get()) && watch(set, broker_.fd());
-  good = good && watch(all_.get(), wake_.get());
-  for (const int socket : port_.sockets()) good = good && watch(all_.get(), socket);
+  watched_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  bool good = watched_ && watch(watched_.get(), kick_.get()) && watch(watched_.get(), broker_.fd());
   if (!good) return false;
   // The program's signals are the program's.
   sigset_t every{}, before{};
@@ -86,16 +82,32 @@ void Lane::Engine::run() {
   }
 }
 
+// While the program drives, nobody wants to be woken for packets; and a socket that is watched costs whoever sends to it
+// a look at the watcher.
+void Lane::Engine::listen_to_port(bool on) {
+  if (std::exchange(listens_, on) == on) return;
+  const auto change = [&](int fd) {
+    if (on) {
+      (void)watch(watched_.get(), fd);
+    } else {
+      epoll_ctl(watched_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    }
+  };
+  change(wake_.get());
+  for (const int socket : port_.sockets()) change(socket);
+}
+
 // The program drives. If it neither polls nor posts any more, we take over. Until then it is left alone: whoever waits
 // for the lock has the program call the kernel each time that it gives it back.
 void Lane::Engine::tick(Guard& guard) {
+  listen_to_port(false);
   guard.unlock();
   epoll_event event{};
   const timespec wait{0, static_cast<long>(kTick / 1000)};
   int told = 0;
   bool at_work = true;
   do {
-    told = epoll_pwait2(quiet_.get(), &event, 1, &wait, nullptr);
+    told = epoll_pwait2(watched_.get(), &event, 1, &wait, nullptr);
     if (told != 0) break;
     const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
     at_work = polled || posted;
@@ -130,6 +142,7 @@ void Lane::Engine::drive(Guard& guard) {
 }
 
 void Lane::Engine::sleep(Guard& guard, Time until) {
+  listen_to_port(true);
   door_->asleep.store(1, std::memory_order_relaxed);
   // Against a neighbour's (neighbour.h): we see its record, or it sees us asleep.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -140,7 +153,7 @@ void Lane::Engine::sleep(Guard& guard, Time until) {
     const Time wait = until == kNever ? 0 : std::max<Time>(until - clock_now(), 0);
     const timespec how_long{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
     std::array<epoll_event, 4> events{};
-    const int n = epoll_pwait2(all_.get(), events.data(), static_cast<int>(events.size()),
+    const int n = epoll_pwait2(watched_.get(), events.data(), static_cast<int>(events.size()),
                                until == kNever ? nullptr : &how_long, nullptr);
     for (int i = 0; i < n; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
@@ -184,7 +197,7 @@ void Lane::Engine::hear_broker(Guard& guard) {
 
 // Somebody has killed it. What runs goes on; its lanes start another and come back to it.
 void Lane::Engine::lose_broker() {
-  for (const int set : {quiet_.get(), all_.get()}) epoll_ctl(set, EPOLL_CTL_DEL, broker_.fd(), nullptr);
+  epoll_ctl(watched_.get(), EPOLL_CTL_DEL, broker_.fd(), nullptr);
   comes_back_at_ = clock_now();
   comes_back_after_ = kComeBack;
 }
@@ -196,7 +209,7 @@ void Lane::Engine::come_back(Guard& guard) {
   std::optional<BrokerLine::Joined> joined;
   if (there) {
     receive();  // what is in the sockets and rings already
-    for (const int socket : port_.sockets()) epoll_ctl(all_.get(), EPOLL_CTL_DEL, socket, nullptr);
+    listen_to_port(false);
     port_.close_sockets();
     guard.unlock();
     if (auto answer = broker_.join(self())) joined = std::move(*answer);
@@ -209,8 +222,7 @@ void Lane::Engine::come_back(Guard& guard) {
   }
   receive();
   port_.renew(std::move(*joined));
-  for (const int set : {quiet_.get(), all_.get()}) (void)watch(set, broker_.fd());
-  for (const int socket : port_.sockets()) (void)watch(all_.get(), socket);
+  (void)watch(watched_.get(), broker_.fd());
   comes_back_at_ = kNever;
 }
 

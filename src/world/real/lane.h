@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "host/device.h"
+#include "world/real/lane_lock.h"
 #include "world/real/lane_owner.h"
 #include "world/real/settings.h"
 #include "world/real/trouble.h"
@@ -31,7 +31,7 @@ class Lane {
   [[nodiscard]] tl::expected<void, Trouble> attach();
 
   // Everything about the device happens under this lock.
-  [[nodiscard]] std::mutex& lock() { return lock_; }
+  [[nodiscard]] LaneLock& lock() { return lock_; }
 
   // -- with the lock held --
   [[nodiscard]] host::Device& device();
@@ -68,7 +68,7 @@ class Lane {
 
  private:
   class Engine;
-  std::mutex lock_;
+  LaneLock lock_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -7,6 +7,7 @@
 
 #include <sys/eventfd.h>
 
+#include "base/time.h"
 #include "world/real/descriptor.h"
 #include "world/real/mapping.h"
 #include "world/real/ring_port.h"
@@ -15,6 +16,8 @@ namespace weft::real {
 
 // What a packet takes of a socket's buffer, about.
 constexpr std::int64_t udp_cost(std::size_t bytes) { return static_cast<std::int64_t>(bytes + bytes / 8) + 256; }
+// What is sent or taken is told to the other side when it is so much: each word costs both a cache line.
+constexpr std::int64_t udp_account(std::int64_t room) { return std::min<std::int64_t>(room / 64, 64 * 1024); }
 
 class NeighbourLane {
  public:
@@ -28,12 +31,17 @@ class NeighbourLane {
 
  private:
   static constexpr std::uint64_t kTurn = 64 * 1024;
+  static constexpr Time kSoon = microseconds(10);
 
   std::uint8_t place_;
   Mapping<Channel> channel_;
   Mapping<Door> door_;
   Descriptor wake_;
   std::vector<wire::Address> addresses_;  // those it was met at
+  std::int64_t unannounced_ = 0;          // what was sent to its sockets, and it has not been told
+  std::int64_t credit_ = 0;               // what may be sent before we look at its account again
+  std::int64_t account_ = 0;
+  Time last_sent_ = 0;
 
  public:
   RingWriter out;
@@ -41,7 +49,6 @@ class NeighbourLane {
   bool ring = true;   // packets to it go through the ring; else over UDP, counted so that its sockets do not overflow
   bool numb = false;  // has taken nothing for long
   bool used = false;  // since the last publish()
-  std::int64_t unannounced = 0;  // what was sent to its sockets since then
 
   [[nodiscard]] bool has_address(const wire::Address& a) const {
     return std::find(addresses_.begin(), addresses_.end(), a) != addresses_.end();
@@ -60,18 +67,29 @@ class NeighbourLane {
     if (room) numb = false;
     return room;
   }
-  [[nodiscard]] bool has_udp_room() const {
+  [[nodiscard]] bool has_udp_room() {
+    if (credit_ > 0) return true;
     const std::int64_t waiting = door_->udp_sent.load(std::memory_order_relaxed) -
-                                 door_->udp_taken.load(std::memory_order_relaxed) + unannounced;
-    return waiting < door_->udp_room.load(std::memory_order_relaxed) / 4;
+                                 door_->udp_taken.load(std::memory_order_relaxed) + unannounced_;
+    const std::int64_t room = door_->udp_room.load(std::memory_order_relaxed);
+    account_ = udp_account(room);
+    credit_ = std::min(room / 4 - waiting, account_);
+    return credit_ > 0;
   }
-  void count_sent(std::size_t bytes) { unannounced += udp_cost(bytes); }
+  void count_sent(std::size_t bytes) {
+    unannounced_ += udp_cost(bytes);
+    credit_ -= udp_cost(bytes);
+  }
 
-  // Before datagrams leave: the receiver must not count what it takes before we have counted what we send.
-  void announce() {
-    if (unannounced == 0) return;
-    door_->udp_sent.fetch_add(unannounced, std::memory_order_relaxed);
-    unannounced = 0;
+  // Before datagrams leave. One after a pause is always announced: the receiver looks at its sockets for that. Little
+  // that follows soon is not: it still looks, and so much more than it has promised fits into its sockets.
+  void announce(Time now) {
+    const bool soon = now - last_sent_ < kSoon;
+    if (unannounced_ == 0) return;
+    last_sent_ = now;
+    if (soon && unannounced_ < account_) return;
+    door_->udp_sent.fetch_add(unannounced_, std::memory_order_relaxed);
+    unannounced_ = 0;
   }
   // What was written becomes visible; a sleeper is woken.
   void publish() {

@@ -37,7 +37,10 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
   for (const Descriptor& d : owned_) sockets_.push_back(d.get());
   door_ = &door;
   door.takes_trains.store(slow_ ? 0 : 1, std::memory_order_relaxed);
-  door.udp_room.store(receive_buffer_bytes(sockets_.front()), std::memory_order_relaxed);
+  const std::int64_t room = receive_buffer_bytes(sockets_.front());
+  account_ = udp_account(room);
+  door.udp_room.store(room, std::memory_order_relaxed);
+  door.marks.store(faults_out_ ? 1 : 0, std::memory_order_relaxed);
   return std::nullopt;
 }
 
@@ -56,6 +59,7 @@ void Port::renew(BrokerLine::Joined joined) {
   forget_routes();
   owned_ = std::move(joined.sockets);
   for (std::size_t i = 0; i < owned_.size(); ++i) sockets_[i] = owned_[i].get();
+  receiver_.set_plain(sockets_, false);
 }
 
 // ---- routes
@@ -63,6 +67,8 @@ void Port::renew(BrokerLine::Joined joined) {
 void Port::forget_routes() {
   routes_.clear();
   last_ = nullptr;
+  known_ = {};
+  known_is_neighbour_ = false;
 }
 
 std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
@@ -95,7 +101,7 @@ Port::Route& Port::find_route(const RouteKey& key) {
 // To a lane on this host. It cannot see identifications, so segments may be merged; and a socket of its own, connected,
 // spares the kernel the search for the way with every packet.
 void Port::prefer_own_socket(const RouteKey& key, Route& route) {
-  route.udp.merge = true;
+  route.udp.merge = route.udp.joins = true;
   SocketAddress name = socket_address(addresses_[key.socket], 0);
   Descriptor own(::socket(name.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   socklen_t bytes = name.bytes();
@@ -145,6 +151,8 @@ void Port::on_met(Incoming& in) {
                                                    std::move(in.descriptors[2])));
   lanes_.back()->ring = wire_ != WireChoice::udp;
   lanes_.back()->add_address(in.message.neighbour.address);
+  known_ = {};
+  known_is_neighbour_ = false;
 }
 
 // ---- out
@@ -219,7 +227,7 @@ void Port::publish() {
 }
 
 void Port::flush() {
-  for (NeighbourLane* lane : used_) lane->announce();
+  for (NeighbourLane* lane : used_) lane->announce(now_);
   if (!sender_.empty()) sender_.flush();
   for (NeighbourLane* lane : used_) {
     lane->publish();
@@ -258,6 +266,24 @@ Time Port::next_deadline() const {
   if (faults_in_) next = std::min(next, faults_in_->next_deadline());
   if (tap_) next = std::min(next, tap_->next_deadline());
   return next;
+}
+
+void Port::know(const wire::Address& source) {
+  known_ = source;
+  known_is_neighbour_ =
+      std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) { return lane->has_address(source); });
+  if (known_is_neighbour_) return;
+  stranger_at_ = now_;
+  if (receiver_.plain()) receiver_.set_plain(sockets_, false);
+}
+
+// Only strangers' packets pass switches that mark them, and only neighbours tell that they do it themselves.
+void Port::choose_calls() {
+  const bool marks =
+      std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->door().marks.load() != 0; });
+  const bool plain =
+      receiver_.one_at_a_time() && known_is_neighbour_ && !marks && now_ - stranger_at_ >= kForgetStranger;
+  if (plain != receiver_.plain()) receiver_.set_plain(sockets_, plain);
 }
 
 void Port::note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {

@@ -123,6 +123,7 @@ class Port {
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64;
   static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
+  static constexpr Time kForgetStranger = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 
   struct Route {
@@ -204,22 +205,49 @@ class Port {
   template <class Take, class Settle>
   bool receive_udp(std::size_t index, Take& take, Settle& settle) {
     const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
-    std::int64_t taken = 0;
     const std::uint32_t n = receiver_.receive(sockets_[index], addresses_[index],
                                               [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
-                                                taken += udp_cost(datagram.size());
-                                                arrive(flow, datagram, How{}, take, settle);
+                                                if (!(flow.source == known_)) [[unlikely]]
+                                                  know(flow.source);
+                                                take_apart(datagram, [&](std::span<const std::byte> packet) {
+                                                  untold_ += udp_cost(packet.size());
+                                                  arrive(flow, packet, How{}, take, settle);
+                                                });
                                               });
     settle();
-    // An empty socket settles the account, whatever was lost or came from elsewhere.
     if (n > 0) {
       eager_ = kEagerPolls;
-      door_->udp_taken.fetch_add(taken, std::memory_order_relaxed);
+      if (untold_ >= account_) tell_taken();
+      if (receiver_.plain() ? receiver_.crowded() : receiver_.one_at_a_time()) choose_calls();
     } else if (sockets_.size() == 1 && eager_ == 0) {
+      // An empty socket settles the account, whatever was lost or came from elsewhere.
       door_->udp_taken.store(sent, std::memory_order_relaxed);
+      untold_ = 0;
     }
     return n > 0;
   }
+  void tell_taken() { door_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
+  // Neighbours put packets without payload in front of another, in one datagram (udp_sender.h). One ends where its
+  // headers do, and its ICRC.
+  template <class Each>
+  void take_apart(std::span<const std::byte> datagram, Each&& each) {
+    if (known_is_neighbour_) {
+      for (std::size_t bytes = bytes_without_payload(datagram); bytes != 0; bytes = bytes_without_payload(datagram)) {
+        each(datagram.first(bytes));
+        datagram = datagram.subspan(bytes);
+      }
+    }
+    each(datagram);
+  }
+  // Of a first packet that has none, and is not all there is; else 0.
+  [[nodiscard]] static std::size_t bytes_without_payload(std::span<const std::byte> datagram) {
+    if (datagram.empty()) return 0;
+    const wire::OpcodeInfo& o = wire::info(static_cast<wire::Opcode>(datagram[0]));
+    const std::size_t bytes = o.header_bytes + wire::kIcrcBytes;
+    return o.known() && !o.payload && datagram.size() > bytes ? bytes : 0;
+  }
+  void know(const wire::Address& source);
+  void choose_calls();
 
   WireChoice wire_;
   BrokerLine& broker_;
@@ -243,6 +271,11 @@ class Port {
   std::uint32_t eager_ = 0;     // looks at the sockets that follow each other, because something came by them
   Time sockets_at_ = 0;         // when to look at them otherwise
   std::int64_t announced_ = 0;  // what neighbours had sent when we last looked
+  std::int64_t untold_ = 0;     // what was taken from the sockets, and neighbours have not been told
+  std::int64_t account_ = 0;    // until it is so much
+  wire::Address known_{};       // where the last datagram came from
+  bool known_is_neighbour_ = false;
+  Time stranger_at_ = -kForgetStranger;  // when one came that no neighbour has sent
   std::uint64_t ring_full_ = 0, unreached_ = 0;
 
   bool slow_ = false;  // packets are looked at, or tampered with

@@ -96,6 +96,8 @@ class RingWriter {
     next_of(place(at_)).store(0, std::memory_order_relaxed);
     next_of(place(published_)).store(first_next_, std::memory_order_release);
     published_ = at_;
+    prefetch_to_write(place(at_) +
+                      kLine);  // where the next small record goes on; its first line is the reader's, who waits
     return true;
   }
 

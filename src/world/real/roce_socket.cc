@@ -33,20 +33,18 @@ void enlarge_buffers(int socket) {
   set(socket, SOL_SOCKET, SO_SNDBUFFORCE, kBufferBytes);
 }
 
-// DF, so that an unconnected socket sends identification 0, which the ICRC covers; segments that arrive together stay
-// together; the traffic class of what arrives, for ECN; and Soft-RoCE's IPv6 packets without a UDP checksum.
+// DF, so that an unconnected socket sends identification 0, which the ICRC covers; and Soft-RoCE's IPv6 packets without
+// a UDP checksum.
 void set_options(int socket, bool v4) {
   set(socket, SOL_SOCKET, SO_REUSEPORT, 1);
-  set(socket, IPPROTO_UDP, kUdpGro, 1);
   if (v4) {
     set(socket, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
-    set(socket, IPPROTO_IP, IP_RECVTOS, 1);
   } else {
     set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-    set(socket, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
     set(socket, IPPROTO_UDP, kUdpNoCheck6Rx, 1);
   }
+  hear_of_segments_and_classes(socket, true);
 }
 
 // The first byte of BTH's destination queue pair number is byte 5 of the UDP payload; its upper seven bits are the
@@ -76,6 +74,13 @@ tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address)
   if (bind(socket.get(), &name.any, name.bytes()) != 0) return fail("take");
   if (steer_by_place(socket.get()) != 0) return fail("steer packets of");
   return socket;
+}
+
+void hear_of_segments_and_classes(int socket, bool wanted) {
+  const int value = wanted ? 1 : 0;
+  set(socket, IPPROTO_UDP, kUdpGro, value);
+  set(socket, IPPROTO_IP, IP_RECVTOS, value);  // of the two that are not this socket's family's, nothing comes
+  set(socket, IPPROTO_IPV6, IPV6_RECVTCLASS, value);
 }
 
 bool port_is_free(const wire::Address& address) {

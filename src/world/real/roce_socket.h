@@ -17,6 +17,9 @@ namespace weft::real {
 // Does nobody have the port, not even as a group? A new group must not join an old one: the places would be wrong.
 [[nodiscard]] bool port_is_free(const wire::Address& address);
 
+// Segments that arrive together stay together (UDP_GRO), and the traffic class of what arrives is told, for ECN.
+void hear_of_segments_and_classes(int socket, bool wanted);
+
 [[nodiscard]] int receive_buffer_bytes(int socket);
 
 }  // namespace weft::real

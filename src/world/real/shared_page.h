@@ -14,6 +14,8 @@ struct Door {
   alignas(64) std::atomic<std::uint32_t> asleep{0};
   // Packets of a message may come joined (wire/packet.h). Not to a lane that looks at each of them.
   std::atomic<std::uint32_t> takes_trains{0};
+  // It may mark packets that it sends as a congested switch would.
+  std::atomic<std::uint32_t> marks{0};
   // Room in the lane's UDP sockets, in bytes as the kernel counts them. A datagram that finds a socket's buffer full is
   // lost without a word; on one host that need not be: senders count what they send, the receiver what it has taken.
   alignas(64) std::atomic<std::int64_t> udp_sent{0};

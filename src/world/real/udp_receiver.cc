@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "world/real/plain_calls.h"
+#include "world/real/roce_socket.h"
 
 namespace weft::real {
 namespace {
@@ -24,6 +25,19 @@ int UdpReceiver::call_for_one(int socket) {
   if (bytes < 0) return -1;
   headers_[0].msg_len = static_cast<unsigned>(bytes);
   return 1;
+}
+
+std::size_t UdpReceiver::call_plainly(int socket) {
+  socklen_t bytes = sizeof(SocketAddress);
+  const long n = receive_plainly(socket, buffers_.get(), kBufferBytes, &names_[0].any, &bytes);
+  in_a_row_ = n > 0 ? in_a_row_ + 1 : 0;
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+void UdpReceiver::set_plain(std::span<const int> sockets, bool plain) {
+  for (const int socket : sockets) hear_of_segments_and_classes(socket, !plain);
+  plain_ = plain;
+  alone_ = in_a_row_ = 0;
 }
 
 int UdpReceiver::call(int socket) {

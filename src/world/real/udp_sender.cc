@@ -200,7 +200,36 @@ void UdpSender::add_held() {
   held_count_ = 0;
 }
 
+// One small message, and what is owed in front of it: as one piece of memory it costs the kernel least to send. A reader
+// can tell where packets without payload end; segments would have to be announced to it by control messages.
+bool UdpSender::left_plainly() {
+  if (message_count_ + held_count_ == 0 || message_count_ > 1) return false;
+  UdpRoute& route = message_count_ == 1 ? *messages_[0].route : *held_[0].route;
+  const bool one_piece = message_count_ == 0 || (messages_[0].segments == 1 && messages_[0].parts == 1 &&
+                                                 messages_[0].traffic_class == route.traffic_class);
+  if (!route.connected || !one_piece || (held_count_ > 0 && message_count_ + held_count_ > 1 && !route.joins))
+    return false;
+  std::size_t bytes = message_count_ == 1 ? messages_[0].bytes : 0;
+  for (std::size_t i = 0; i < held_count_; ++i) {
+    if (held_[i].route != &route || held_[i].traffic_class != route.traffic_class) return false;
+    bytes += held_[i].bytes;
+  }
+  const void* data = message_count_ == 1 ? parts_[0].iov_base : held_[0].data;
+  if (message_count_ + held_count_ > 1) {
+    if (bytes > kJoined) return false;
+    std::byte* at = joined_.data();
+    for (std::size_t i = 0; i < held_count_; ++i) at = std::copy_n(held_[i].data, held_[i].bytes, at);
+    if (message_count_ == 1) std::memcpy(at, parts_[0].iov_base, messages_[0].bytes);
+    data = joined_.data();
+  }
+  ++calls_;
+  if (send_plainly(route.socket, data, bytes) < 0) return false;
+  message_count_ = held_count_ = part_count_ = arena_used_ = 0;
+  return true;
+}
+
 void UdpSender::flush() {
+  if (left_plainly()) return;
   add_held();
   for (std::size_t i = 0; i < message_count_; ++i) fill(headers_[i], i);
   for (std::size_t i = 0; i < message_count_;) {

@@ -24,6 +24,7 @@ struct UdpRoute {
   int socket = -1;
   std::uint16_t source_port = wire::kRocePort;
   bool connected = false;  // the socket knows where to
+  bool joins = false;      // what has no payload may stand in front of what has, in one datagram
   bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
   // Of a connected socket: what it says of itself, and how many datagrams in a row said something else.
   std::uint8_t traffic_class = 0, others = 0;
@@ -62,7 +63,9 @@ class UdpSender {
     std::uint8_t traffic_class;
   };
   static constexpr std::size_t kHeld = 32;
+  static constexpr std::size_t kJoined = 1024;  // bytes of a datagram that is put together from several packets
 
+  [[nodiscard]] bool left_plainly();
   void add_held();
   Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
   void append(Pending& message, const std::byte* data, std::size_t bytes);
@@ -77,6 +80,7 @@ class UdpSender {
   std::size_t message_count_ = 0;
   std::array<Held, kHeld> held_;
   std::size_t held_count_ = 0;
+  std::array<std::byte, kJoined> joined_;
   std::array<iovec, kParts> parts_{};
   std::size_t part_count_ = 0;
   std::array<mmsghdr, kMessages> headers_{};
