@@ -27,6 +27,7 @@ struct RecordHead {
   static constexpr std::uint8_t kHasIcrc =
       1;  // a sender that damages packets on purpose says so: they are to be found out
   static constexpr std::uint8_t kHasFlow = 2;  // it follows the head
+  static constexpr std::uint8_t kLast = 4;     // of those that were published together
 };
 static_assert(sizeof(RecordHead) == 8);
 
@@ -91,6 +92,7 @@ class RingWriter {
     if (published_ == at_) return false;
     const std::uint64_t aligned = (at_ + kLine - 1) / kLine * kLine;
     newest_.next += static_cast<std::uint32_t>(aligned - at_);
+    newest_.flags |= RecordHead::kLast;
     at_ = aligned;
     finish_newest();
     next_of(place(at_)).store(0, std::memory_order_relaxed);
@@ -164,7 +166,7 @@ class RingReader {
   }
 
   // Calls take(flow, datagram, how) for at most `budget` records, and hardly more bytes than kShare. What they were read
-  // from is the sender's again only after done(). Nothing a sender writes can make this read outside of the ring.
+  // from is the sender's again some time after done(). Nothing a sender writes can make this read outside of the ring.
   template <class Take>
   std::uint32_t read(std::uint32_t budget, Take&& take) {
     std::uint32_t count = 0;
@@ -198,16 +200,23 @@ class RingReader {
            How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .packets = head.packets});
       at_ += next;
       ++count;
+      // Where the next one will be, the sender may be writing: that line would be long in coming.
+      if ((head.flags & RecordHead::kLast) != 0) break;
     }
     return count;
   }
-  void done() { ring_->taken.store(at_, std::memory_order_release); }
+  // The sender is told when it is worth a cache line.
+  void done() {
+    if (at_ - told_ < kShare) return;
+    told_ = at_;
+    ring_->taken.store(at_, std::memory_order_release);
+  }
 
  private:
   [[nodiscard]] std::byte* place() const { return ring_->data + at_ % Ring::kBytes; }
 
   Ring* ring_;
-  std::uint64_t at_ = 0;
+  std::uint64_t at_ = 0, told_ = 0;
   wire::Flow flow_{};    // of the last record
   bool broken_ = false;  // the sender wrote nonsense: it is not heard any more
 };
