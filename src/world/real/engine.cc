@@ -213,7 +213,7 @@ void Lane::Engine::transmit(Time now) {
   deferred_answers_ = 0;
   // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
   if (!port_.blocked()) card_.give_turns(now, 1);
-  port_.publish();
+  port_.show();
   for (std::uint32_t turns = 1; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
   const bool unfinished = card_.has_work() || next_deadline() < wakes_at_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <sys/eventfd.h>
@@ -42,6 +43,7 @@ class NeighbourLane {
   std::int64_t credit_ = 0;               // what may be sent before we look at its account again
   std::int64_t account_ = 0;
   Time last_sent_ = 0;
+  bool shown_ = false;  // and nobody has looked yet whether it sleeps
 
  public:
   RingWriter out;
@@ -91,9 +93,12 @@ class NeighbourLane {
     door_->udp_sent.fetch_add(unannounced_, std::memory_order_relaxed);
     unannounced_ = 0;
   }
-  // What was written becomes visible; a sleeper is woken.
+  // What was written becomes visible.
+  void show() { shown_ |= ring && out.publish(); }
+  // And a sleeper is woken.
   void publish() {
-    if (!ring || !out.publish()) return;
+    show();
+    if (!std::exchange(shown_, false)) return;
     std::atomic_thread_fence(
         std::memory_order_seq_cst);  // against the sleeper's: it sees the record, or we see it asleep
     if (door_->asleep.load(std::memory_order_relaxed) != 0 && door_->asleep.exchange(0) != 0) {

@@ -222,8 +222,8 @@ void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
   }
 }
 
-void Port::publish() {
-  for (NeighbourLane* lane : used_) lane->publish();
+void Port::show() {
+  for (NeighbourLane* lane : used_) lane->show();
 }
 
 void Port::flush() {
@@ -281,8 +281,7 @@ void Port::know(const wire::Address& source) {
 void Port::choose_calls() {
   const bool marks =
       std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->door().marks.load() != 0; });
-  const bool plain =
-      receiver_.one_at_a_time() && known_is_neighbour_ && !marks && now_ - stranger_at_ >= kForgetStranger;
+  const bool plain = receiver_.one_at_a_time() && known_is_neighbour_ && !marks && !strangers_about();
   if (plain != receiver_.plain()) receiver_.set_plain(sockets_, plain);
 }
 

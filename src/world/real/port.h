@@ -42,7 +42,7 @@ class Port {
   }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
-  void publish();  // what is in rings is there to be seen; the rest leaves with flush()
+  void show();  // what is in rings is there to be seen; all the rest happens with flush()
   void flush();
   // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
   [[nodiscard]] bool blocked();
@@ -72,7 +72,7 @@ class Port {
     } else if (!lanes_.empty() && now_ < sockets_at_) {
       return false;
     }
-    sockets_at_ = now_ + kSocketsEvery;
+    sockets_at_ = now_ + (strangers_about() ? kSocketsEvery : kSocketsSeldom);
     for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
     return any;
   }
@@ -121,7 +121,8 @@ class Port {
 
  private:
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64;
-  static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
+  // How often sockets are looked at where there are neighbours, and none of them sends to them.
+  static constexpr Time kSocketsEvery = microseconds(5), kSocketsSeldom = microseconds(50);
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
@@ -246,6 +247,7 @@ class Port {
     const std::size_t bytes = o.header_bytes + wire::kIcrcBytes;
     return o.known() && !o.payload && datagram.size() > bytes ? bytes : 0;
   }
+  [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
   void know(const wire::Address& source);
   void choose_calls();
 
