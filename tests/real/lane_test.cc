@@ -48,6 +48,29 @@ TEST_P(Lanes, WriteEachOthersMemory) {
   }
 }
 
+// Small messages one at a time are sent and received in another way than many, and than large ones (port.h).
+TEST_P(Lanes, GoFromSmallMessagesToLargeOnesAndBack) {
+  connect();
+  for (std::uint32_t round = 0; round < 2; ++round) {
+    for (std::uint32_t i = 0; i < 600; ++i) {
+      a.memory[i] = static_cast<std::byte>(i * 3 + round);
+      a.write(*qa, i, 1, 500'000 + i, b.key);
+      ASSERT_EQ(a.wait().status, nic::Status::success) << i;
+      ASSERT_EQ(b.memory[500'000 + i], a.memory[i]);
+      b.write(*qb, 500'000 + i, 1, 600'000 + i, a.key);
+      ASSERT_EQ(b.wait().status, nic::Status::success) << i;
+      ASSERT_EQ(a.memory[600'000 + i], a.memory[i]);
+    }
+    for (std::uint32_t i = 0; i < 16; ++i) a.write(*qa, 0, 200'000, 500'000, b.key);
+    for (std::size_t done = 0; done < 16;) {
+      const auto got = a.poll();
+      for (const nic::Completion& c : got) ASSERT_EQ(c.status, nic::Status::success);
+      done += got.size();
+    }
+    EXPECT_EQ(std::memcmp(a.memory.data(), b.memory.data() + 500'000, 200'000), 0);
+  }
+}
+
 TEST_P(Lanes, ServeAPeerWhoseProgramDoesNothing) {
   connect();
   a.write(*qa, 0, 64, 4096, b.key);

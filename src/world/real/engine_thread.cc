@@ -82,8 +82,8 @@ void Lane::Engine::run() {
   }
 }
 
-// While the program drives, nobody wants to be woken for packets; and a socket that is watched costs whoever sends to it
-// a look at the watcher.
+// While the program drives, nobody wants to be woken for packets; and a socket that is watched costs whoever sends to
+// it a look at the watcher.
 void Lane::Engine::listen_to_port(bool on) {
   if (std::exchange(listens_, on) == on) return;
   const auto change = [&](int fd) {

@@ -14,6 +14,7 @@
 #include "nic/world.h"
 #include "world/real/broker_line.h"
 #include "world/real/impair.h"
+#include "world/real/joined.h"
 #include "world/real/neighbour.h"
 #include "world/real/settings.h"
 #include "world/real/tap.h"
@@ -228,25 +229,6 @@ class Port {
     return n > 0;
   }
   void tell_taken() { door_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
-  // Neighbours put packets without payload in front of another, in one datagram (udp_sender.h). One ends where its
-  // headers do, and its ICRC.
-  template <class Each>
-  void take_apart(std::span<const std::byte> datagram, Each&& each) {
-    if (known_is_neighbour_) {
-      for (std::size_t bytes = bytes_without_payload(datagram); bytes != 0; bytes = bytes_without_payload(datagram)) {
-        each(datagram.first(bytes));
-        datagram = datagram.subspan(bytes);
-      }
-    }
-    each(datagram);
-  }
-  // Of a first packet that has none, and is not all there is; else 0.
-  [[nodiscard]] static std::size_t bytes_without_payload(std::span<const std::byte> datagram) {
-    if (datagram.empty()) return 0;
-    const wire::OpcodeInfo& o = wire::info(static_cast<wire::Opcode>(datagram[0]));
-    const std::size_t bytes = o.header_bytes + wire::kIcrcBytes;
-    return o.known() && !o.payload && datagram.size() > bytes ? bytes : 0;
-  }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
   void know(const wire::Address& source);
   void choose_calls();

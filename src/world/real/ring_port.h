@@ -165,8 +165,9 @@ class RingReader {
     return false;
   }
 
-  // Calls take(flow, datagram, how) for at most `budget` records, and hardly more bytes than kShare. What they were read
-  // from is the sender's again some time after done(). Nothing a sender writes can make this read outside of the ring.
+  // Calls take(flow, datagram, how) for at most `budget` records, and hardly more bytes than kShare. What they were
+  // read from is the sender's again some time after done(). Nothing that a sender writes can make this read outside of
+  // the ring.
   template <class Take>
   std::uint32_t read(std::uint32_t budget, Take&& take) {
     std::uint32_t count = 0;

@@ -200,8 +200,8 @@ void UdpSender::add_held() {
   held_count_ = 0;
 }
 
-// One small message, and what is owed in front of it: as one piece of memory it costs the kernel least to send. A reader
-// can tell where packets without payload end; segments would have to be announced to it by control messages.
+// One small message, and what is owed in front of it (joined.h): as one piece of memory it costs the kernel least to
+// send. Segments would have to be announced by control messages, at both ends.
 bool UdpSender::left_plainly() {
   if (message_count_ + held_count_ == 0 || message_count_ > 1) return false;
   UdpRoute& route = message_count_ == 1 ? *messages_[0].route : *held_[0].route;

@@ -24,7 +24,7 @@ struct UdpRoute {
   int socket = -1;
   std::uint16_t source_port = wire::kRocePort;
   bool connected = false;  // the socket knows where to
-  bool joins = false;      // what has no payload may stand in front of what has, in one datagram
+  bool joins = false;      // several packets may be one plain datagram (joined.h)
   bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
   // Of a connected socket: what it says of itself, and how many datagrams in a row said something else.
   std::uint8_t traffic_class = 0, others = 0;

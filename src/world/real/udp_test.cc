@@ -1,0 +1,163 @@
+// What leaves by the kernel's UDP arrives, as few datagrams as there can be and whole packets at the other end.
+#include <array>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "wire/icrc.h"
+#include "world/real/descriptor.h"
+#include "world/real/joined.h"
+#include "world/real/roce_socket.h"
+#include "world/real/udp_receiver.h"
+#include "world/real/udp_sender.h"
+
+namespace weft::real {
+namespace {
+
+using testing::ElementsAre;
+using wire::Opcode;
+
+const wire::Address kHere = wire::Address::v4(127, 0, 4, 1);
+
+struct Arrived {
+  std::vector<Opcode> opcodes;  // of the packets
+  std::size_t datagrams = 0, good = 0;
+};
+
+class Udp : public testing::Test {
+ protected:
+  Udp() : in(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)), out(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
+    hear_of_segments_and_classes(in.get(), true);
+    route.to = name_of(in.get());
+    SocketAddress from = name_of(out.get());
+    EXPECT_EQ(::connect(out.get(), &route.to.any, route.to.bytes()), 0);
+    route.socket = out.get();
+    route.source_port = port_of(from);
+    route.connected = route.merge = route.joins = true;
+  }
+  static SocketAddress name_of(int socket) {
+    SocketAddress name = socket_address(kHere, 0);
+    socklen_t bytes = name.bytes();
+    EXPECT_EQ(::bind(socket, &name.any, bytes), 0);
+    EXPECT_EQ(::getsockname(socket, &name.any, &bytes), 0);
+    return name;
+  }
+
+  void send(Opcode opcode, std::uint32_t bytes = 0) {
+    wire::Flow flow{.source = kHere, .destination = kHere, .source_port = route.source_port};
+    const nic::Fragment piece{payload.data(), bytes};
+    nic::OutPacket p{.flow = flow, .headers = {}, .payload = {&piece, bytes > 0 ? 1U : 0U}};
+    p.headers.bth.opcode = opcode;
+    p.headers.bth.pad = wire::pad_for(bytes);
+    p.payload_bytes = bytes;
+    sender.add(route, flow, p);
+  }
+  // All that comes until nothing has for a while.
+  Arrived receive() {
+    Arrived a;
+    const auto note = [&](const wire::Flow& flow, std::span<const std::byte> packet) {
+      a.opcodes.push_back(static_cast<Opcode>(packet[0]));
+      a.good += wire::icrc_matches_any_ident(flow, packet) ? 1 : 0;
+    };
+    pollfd ready{in.get(), POLLIN, 0};
+    while (::poll(&ready, 1, 50) > 0) {
+      a.datagrams += receiver.receive(in.get(), kHere, [&](const wire::Flow& flow, auto datagram) {
+        take_apart(datagram, [&](std::span<const std::byte> packet) { note(flow, packet); });
+      });
+    }
+    EXPECT_EQ(a.good, a.opcodes.size());
+    return a;
+  }
+
+  Descriptor in, out;
+  UdpRoute route;
+  UdpSender sender;
+  UdpReceiver receiver;
+  std::array<std::byte, 4096> payload{};
+};
+
+TEST_F(Udp, PutsAnAcknowledgementInFrontOfAMessage) {
+  send(Opcode::rc_send_only, 64);
+  send(Opcode::rc_ack);
+  sender.flush();
+  EXPECT_EQ(sender.calls(), 1U);
+  EXPECT_TRUE(sender.empty());
+  const Arrived a = receive();
+  EXPECT_THAT(a.opcodes, ElementsAre(Opcode::rc_ack, Opcode::rc_send_only));
+  EXPECT_EQ(a.datagrams, 1U);
+}
+
+// Whoever is not known to take them apart gets segments.
+TEST_F(Udp, SendsSegmentsToOthers) {
+  route.joins = false;
+  send(Opcode::rc_send_only, 64);
+  send(Opcode::rc_ack);
+  sender.flush();
+  EXPECT_THAT(receive().opcodes, ElementsAre(Opcode::rc_send_only, Opcode::rc_ack));
+}
+
+TEST_F(Udp, CarriesManyAndLargeOnes) {
+  for (int i = 0; i < 10; ++i) send(Opcode::rc_write_middle, 4096);
+  send(Opcode::rc_ack);
+  for (int i = 0; i < 10; ++i) send(Opcode::rc_send_only, 64);
+  sender.flush();
+  const Arrived a = receive();
+  EXPECT_EQ(a.opcodes.size(), 21U);
+  EXPECT_LE(a.datagrams, 3U);
+}
+
+TEST_F(Udp, NoticesThatMessagesComeOneAtATime) {
+  for (int i = 0; i < 1000 && !receiver.one_at_a_time(); ++i) {
+    send(Opcode::rc_send_only, 64);
+    sender.flush();
+    pollfd ready{in.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 1000), 1);
+    ASSERT_EQ(receiver.receive(in.get(), kHere, [](const wire::Flow&, auto) {}), 1U);
+  }
+  EXPECT_TRUE(receiver.one_at_a_time());
+}
+
+// Received plainly, the kernel takes segments apart; and that there are many is noticed.
+TEST_F(Udp, LosesNothingOfSegmentsThatAreReceivedPlainly) {
+  const std::array sockets{in.get()};
+  receiver.set_plain(sockets, true);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 30; ++i) send(Opcode::rc_send_only, 64);
+    sender.flush();
+  }
+  EXPECT_FALSE(receiver.crowded());
+  const Arrived a = receive();
+  EXPECT_EQ(a.opcodes.size(), 120U);
+  EXPECT_EQ(a.datagrams, 120U);
+  EXPECT_TRUE(receiver.crowded());
+  receiver.set_plain(sockets, false);
+  EXPECT_FALSE(receiver.crowded());
+  for (int i = 0; i < 30; ++i) send(Opcode::rc_send_only, 64);
+  sender.flush();
+  EXPECT_EQ(receive().datagrams, 1U);
+}
+
+TEST(Joined, AloneOrDamagedIsOnePacket) {
+  const auto parts_of = [](std::vector<std::byte> bytes) {
+    std::vector<std::size_t> sizes;
+    take_apart(bytes, [&](std::span<const std::byte> p) { sizes.push_back(p.size()); });
+    return sizes;
+  };
+  const auto datagram = [](std::size_t bytes, Opcode first) {
+    std::vector<std::byte> out(bytes);
+    if (bytes > 0) out[0] = static_cast<std::byte>(first);
+    return out;
+  };
+  constexpr std::size_t kAck = 20;
+  EXPECT_THAT(parts_of(datagram(kAck, Opcode::rc_ack)), ElementsAre(kAck));
+  EXPECT_THAT(parts_of(datagram(kAck - 1, Opcode::rc_ack)), ElementsAre(kAck - 1));
+  EXPECT_THAT(parts_of(datagram(kAck + 5, Opcode::rc_ack)), ElementsAre(kAck, 5));
+  EXPECT_THAT(parts_of(datagram(100, Opcode::rc_send_only)), ElementsAre(100));
+  EXPECT_THAT(parts_of(datagram(100, static_cast<Opcode>(0xFF))), ElementsAre(100));
+  EXPECT_THAT(parts_of({}), ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace weft::real
