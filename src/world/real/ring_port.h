@@ -75,6 +75,10 @@ class RingWriter {
       at += piece.bytes;
     }
     std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the blank ICRC's
+    if (p.packets > 1) {                   // what follows is as long: its first lines are asked for now
+      prefetch_to_write(place(at_));
+      prefetch_to_write(place(at_) + kLine);
+    }
     return true;
   }
   bool write(const wire::Flow& flow, std::span<const std::byte> datagram) {
