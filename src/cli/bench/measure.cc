@@ -29,7 +29,7 @@ std::string joined(const Words& words) {
   return out;
 }
 
-// How packets go: over UDP with the headers that every RoCEv2 card understands, or as two Weft cards on one host choose.
+// How packets go: over UDP with the headers that every RoCEv2 card understands, or as two Weft cards of a host choose.
 const Words kUdp{"--wire", "udp", "--transport", "roce"}, kChosen{"--wire", "auto"};
 
 // A program of perftest's on the card.

@@ -205,9 +205,10 @@ class RingReader {
            How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .packets = head.packets});
       at_ += next;
       ++count;
-      // Where the next one will be, the sender may be writing: that line would be long in coming.
-      if ((head.flags & RecordHead::kLast) != 0) break;
+      // Where the next one will be, the sender may be writing: that line would be long in coming. In a stream it is here.
+      if ((head.flags & RecordHead::kLast) != 0 && !streams_) break;
     }
+    streams_ = count > 1;
     return count;
   }
   // The sender is told when it is worth a cache line.
@@ -222,8 +223,9 @@ class RingReader {
 
   Ring* ring_;
   std::uint64_t at_ = 0, told_ = 0;
-  wire::Flow flow_{};    // of the last record
-  bool broken_ = false;  // the sender wrote nonsense: it is not heard any more
+  wire::Flow flow_{};     // of the last record
+  bool streams_ = false;  // there were several the last time
+  bool broken_ = false;   // the sender wrote nonsense: it is not heard any more
 };
 
 }  // namespace weft::real
