@@ -205,7 +205,7 @@ class RingReader {
            How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .packets = head.packets});
       at_ += next;
       ++count;
-      // Where the next one will be, the sender may be writing: that line would be long in coming. In a stream it is here.
+      // Where the next one will be, the sender may be writing: that line would be long in coming. A stream has it here.
       if ((head.flags & RecordHead::kLast) != 0 && !streams_) break;
     }
     streams_ = count > 1;
