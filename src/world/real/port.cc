@@ -153,6 +153,7 @@ void Port::on_met(Incoming& in) {
   lanes_.back()->add_address(in.message.neighbour.address);
   known_ = {};
   known_is_neighbour_ = false;
+  if (receiver_.plain()) receiver_.set_plain(sockets_, false);  // this one may mark packets
 }
 
 // ---- out
