@@ -1,4 +1,4 @@
-// Asks for a cache line that will be written soon.
+// Asks for a cache line that will be needed soon. It stays with other processors that have it.
 #pragma once
 
 namespace weft {
@@ -8,7 +8,7 @@ inline void prefetch(const void* line) {
   asm volatile("");  // g++ 12 takes a function that only prefetches for one that does nothing, and drops calls of it
 }
 
-// The same, for a line that is about to be written: other processors give it up.
+// For one that is about to be written: other processors give it up.
 inline void prefetch_to_write(const void* at) {
 #if defined(__x86_64__)
   asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(at)));

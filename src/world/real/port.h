@@ -73,7 +73,7 @@ class Port {
     } else if (!lanes_.empty() && now_ < sockets_at_) {
       return false;
     }
-    sockets_at_ = now_ + (strangers_about() ? kSocketsEvery : kSocketsSeldom);
+    sockets_at_ = now_ + kSocketsEvery;
     for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
     return any;
   }
@@ -122,8 +122,7 @@ class Port {
 
  private:
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64;
-  // How often sockets are looked at where there are neighbours, and none of them sends to them.
-  static constexpr Time kSocketsEvery = microseconds(5), kSocketsSeldom = microseconds(50);
+  static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
