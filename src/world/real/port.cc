@@ -131,6 +131,7 @@ NeighbourLane* Port::ask_for(const RouteKey& key) {
   on_met(*in);
   NeighbourLane* lane = lane_at(key.place);
   if (lane != nullptr) lane->add_address(key.destination);
+  known_ = {};  // it may have been a stranger until now
   return lane;
 }
 

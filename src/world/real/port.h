@@ -210,10 +210,11 @@ class Port {
                                               [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
                                                 if (!(flow.source == known_)) [[unlikely]]
                                                   know(flow.source);
-                                                take_apart(datagram, [&](std::span<const std::byte> packet) {
+                                                const auto each = [&](std::span<const std::byte> packet) {
                                                   untold_ += udp_cost(packet.size());
                                                   arrive(flow, packet, How{}, take, settle);
-                                                });
+                                                };
+                                                known_is_neighbour_ ? take_apart(datagram, each) : each(datagram);
                                               });
     settle();
     if (n > 0) {
