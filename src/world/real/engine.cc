@@ -181,7 +181,8 @@ void Lane::Engine::progress(Time now, bool program_first) {
   if (now >= next_deadline()) on_time(now);
   // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
   // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
-  if (program_first && may_wait_for_answer(effects_.completions() != before)) return;
+  const bool waits = program_first && deferred_posts_.load(std::memory_order_relaxed) == 0;
+  if (waits && may_wait_for_answer(effects_.completions() != before)) return;
   if (card_.has_work()) transmit(now);
 }
 

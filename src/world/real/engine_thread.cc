@@ -1,7 +1,10 @@
 // The lane's thread: it drives when the program does not, and sleeps when there is nothing to do.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <span>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -32,6 +35,21 @@ bool watch(int set, int fd) {
   e.events = EPOLLIN;
   e.data.fd = fd;
   return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+// Up to `wait`, or for ever. Old kernels and valgrind know milliseconds only.
+int wait_for_events(int set, std::span<epoll_event> events, Time wait) {
+  const int most = static_cast<int>(events.size());
+  static std::atomic<bool> coarse{false};
+  if (!coarse.load(std::memory_order_relaxed)) {
+    const timespec exact{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
+    const int n = epoll_pwait2(set, events.data(), most, wait == kNever ? nullptr : &exact, nullptr);
+    if (n >= 0 || errno != ENOSYS) return n;
+    coarse.store(true, std::memory_order_relaxed);
+  }
+  constexpr Time kLongest = seconds(1000);
+  const Time rounded = (std::min(wait, kLongest) + milliseconds(1) - 1) / milliseconds(1);
+  return epoll_wait(set, events.data(), most, wait == kNever ? -1 : static_cast<int>(rounded));
 }
 
 void drain(int fd) {
@@ -103,11 +121,10 @@ void Lane::Engine::tick(Guard& guard) {
   listen_to_port(false);
   guard.unlock();
   epoll_event event{};
-  const timespec wait{0, static_cast<long>(kTick / 1000)};
   int told = 0;
   bool at_work = true;
   do {
-    told = epoll_pwait2(watched_.get(), &event, 1, &wait, nullptr);
+    told = wait_for_events(watched_.get(), {&event, 1}, kTick);
     if (told != 0) break;
     const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
     at_work = polled || posted;
@@ -150,11 +167,9 @@ void Lane::Engine::sleep(Guard& guard, Time until) {
     sleeping_ = true;
     wakes_at_ = until;
     guard.unlock();
-    const Time wait = until == kNever ? 0 : std::max<Time>(until - clock_now(), 0);
-    const timespec how_long{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
     std::array<epoll_event, 4> events{};
-    const int n = epoll_pwait2(watched_.get(), events.data(), static_cast<int>(events.size()),
-                               until == kNever ? nullptr : &how_long, nullptr);
+    const Time wait = until == kNever ? kNever : std::max<Time>(until - clock_now(), 0);
+    const int n = wait_for_events(watched_.get(), events, wait);
     for (int i = 0; i < n; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
       if (fd == kick_.get() || fd == wake_.get()) drain(fd);
