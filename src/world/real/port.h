@@ -56,10 +56,14 @@ class Port {
     for (const auto& lane : lanes_) {
       if (lane->in.empty()) continue;
       any = true;
-      lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
-        arrive(flow, datagram, how, take, settle);
-      });
-      settle();
+      // An acknowledgement follows the message that answered ours: carrying that out, there was time for it to come.
+      for (bool again : {true, false}) {
+        lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
+          arrive(flow, datagram, how, take, settle);
+        });
+        settle();
+        if (!again || lane->in.empty()) break;
+      }
       lane->in.done();
     }
     // A neighbour's ring costs nothing to look at, a socket a system call. Neighbours announce what they send to it.
