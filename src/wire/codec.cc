@@ -40,6 +40,7 @@ std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHead
   if (o.srnic) at = write(at, headers.sequence);
   if (o.target) at = write(at, Target{headers.reth.address, headers.reth.key});
   if (o.receipt) at = write(at, headers.receipt);
+  if (at == out.data() + o.header_bytes) return o.header_bytes;  // most packets have no more
   if (o.deth) at = write(at, headers.deth);
   if (o.reth) at = write(at, headers.reth);
   if (o.atomic_eth) at = write(at, headers.atomic);
@@ -84,6 +85,7 @@ Refusal parse(std::span<const std::byte> udp_payload, Packet& out) {
     headers.reth = {.address = target.address, .key = target.key, .length = 0};
   }
   if (o.receipt) at = read(at, headers.receipt);
+  if (at == udp_payload.data() + o.header_bytes) return Refusal::none;  // most packets have no more
   if (o.deth) at = read(at, headers.deth);
   if (o.reth) at = read(at, headers.reth);
   if (o.atomic_eth) at = read(at, headers.atomic);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <optional>
 
 #include "base/canary.h"
 #include "nic/breaking.h"
@@ -119,9 +118,9 @@ class RequestsIn {
   Verdict place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
     const std::uint64_t offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
     if (!number_possible(c, p)) return invalid(Refusal::not_continued);
-    const auto entry = receive_for(c, p);
-    if (!entry) return invalid(Refusal::no_receive);
-    const Receive& r = endings_.receive_at(c, *entry);
+    std::uint32_t entry = 0;
+    if (!find_receive(c, p, entry)) return invalid(Refusal::no_receive);
+    const Receive& r = endings_.receive_at(c, entry);
     if (offset + p.payload.size() > r.length) {
       return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
     }
@@ -143,9 +142,9 @@ class RequestsIn {
       const wire::Reth& target = p.headers.reth;
       const Refusal why = core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
       if (why != Refusal::none) return denied(why);
-      if (info.immediate && !receive_for(c, p)) return invalid(Refusal::no_receive);
+      if (info.immediate && !has_receive(c, p)) return invalid(Refusal::no_receive);
       core_.world.place(at, p.payload);
-    } else if (info.immediate && !receive_for(c, p)) {
+    } else if (info.immediate && !has_receive(c, p)) {
       return invalid(Refusal::no_receive);
     }
     if (!info.immediate) return {};
@@ -163,32 +162,38 @@ class RequestsIn {
     return ahead <= p.headers.bth.psn.since(c.expected_psn);
   }
 
-  // The receive entry for a message, whether or not those before it have ended; nothing when there is none yet.
+  // The receive entry for a message, whether or not those before it have ended; false when there is none yet.
   // An entry of an own queue is a free-running count, so any number may be one.
-  [[nodiscard]] std::optional<std::uint32_t> receive_for(Context& c, const wire::Packet& p) {
+  [[nodiscard]] bool find_receive(Context& c, const wire::Packet& p, std::uint32_t& entry) {
     const std::uint32_t count = wire::Sequence::unfold(p.headers.sequence.ssn(), c.rq_done);
-    if (count == c.rq_done) return take_current(c) ? std::optional(c.receive_entry) : std::nullopt;
-    if (c.shared_rq == kNone) {
-      if (count - c.rq_done >= c.rq_posted - c.rq_done) return std::nullopt;
-      const Receive& r = endings_.receive_at(c, count);
-      core_.count(Counter::receive_wqes_fetched);
-      core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
-      return count;
+    if (count == c.rq_done) {
+      if (!take_current(c)) return false;
+      entry = c.receive_entry;
+      return true;
     }
-    return take_shared(c, count, p.headers.bth.psn);
+    if (c.shared_rq != kNone) return take_shared(c, count, p.headers.bth.psn, entry);
+    if (count - c.rq_done >= c.rq_posted - c.rq_done) return false;
+    const Receive& r = endings_.receive_at(c, count);
+    core_.count(Counter::receive_wqes_fetched);
+    core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
+    entry = count;
+    return true;
+  }
+  [[nodiscard]] bool has_receive(Context& c, const wire::Packet& p) {
+    std::uint32_t unused = 0;
+    return find_receive(c, p, unused);
   }
   // Messages take entries of a shared receive queue in their order, also those that have not come yet: if later ones
   // could take the last entries, the one before them could never end, and they could not either.
-  [[nodiscard]] std::optional<std::uint32_t> take_shared(Context& c, std::uint32_t count, wire::Psn psn) {
-    if (!take_current(c)) return std::nullopt;
+  [[nodiscard]] bool take_shared(Context& c, std::uint32_t count, wire::Psn psn, std::uint32_t& entry) {
+    if (!take_current(c)) return false;
     EarlyNotes& notes = core_.state.early;
-    std::uint32_t entry = kNone;
     for (std::uint32_t ssn = c.rq_done + 1; ssn != count + 1; ++ssn) {
       EarlyNote* note = notes.find_taken(c.srnic.in.early, ssn);
       if (note == nullptr) {
-        if (core_.state.srqs[c.shared_rq].available() == 0) return std::nullopt;
+        if (core_.state.srqs[c.shared_rq].available() == 0) return false;
         note = notes.add_taken(c.srnic.in.early, psn, ssn);
-        if (note == nullptr) return std::nullopt;
+        if (note == nullptr) return false;
         const std::uint32_t current = std::exchange(c.receive_entry, kNone);
         (void)endings_.take_receive(c);
         note->entry = std::exchange(c.receive_entry, current);
@@ -196,7 +201,7 @@ class RequestsIn {
       entry = note->entry;
       if (note->psn.ahead_of(psn) > 0) psn = note->psn;  // in the list, too, in the order of messages
     }
-    return entry;
+    return true;
   }
   [[nodiscard]] bool take_current(Context& c) {
     if (c.receive_entry != kNone) return true;

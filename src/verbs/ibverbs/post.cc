@@ -3,13 +3,13 @@
 
 #include <array>
 
+#include "base/room.h"
 #include "verbs/ibverbs/context.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/host_address.h"
 #include "verbs/ibverbs/operations.h"
 #include "verbs/ibverbs/raw_enum.h"
 #include "verbs/ibverbs/rights.h"
-#include "verbs/ibverbs/room.h"
 
 namespace weft::verbs {
 

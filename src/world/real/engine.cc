@@ -217,8 +217,8 @@ void Lane::Engine::transmit(Time now) {
   port_.show();
   for (std::uint32_t turns = 1; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
-  const bool unfinished = card_.has_work() || next_deadline() < wakes_at_;
-  if (sleeping_ && unfinished && driver_ == Driver::thread) kick();
+  const bool asleep = sleeping_ && driver_ == Driver::thread;
+  if (asleep && (card_.has_work() || next_deadline() < wakes_at_)) kick();
 }
 
 void Lane::Engine::on_time(Time now) {

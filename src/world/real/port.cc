@@ -262,7 +262,7 @@ bool Port::blocked() {
 
 // ---- in
 
-Time Port::next_deadline() const {
+Time Port::next_of_slow() const {
   Time next = kNever;
   if (faults_out_) next = std::min(next, faults_out_->next_deadline());
   if (faults_in_) next = std::min(next, faults_in_->next_deadline());

@@ -94,7 +94,7 @@ class Port {
   }
 
   // -- time: what the impairments hold back, and the tap's file --
-  [[nodiscard]] Time next_deadline() const;
+  [[nodiscard]] Time next_deadline() const { return slow_ ? next_of_slow() : kNever; }
   template <class Take, class Settle>
   void on_time(Take&& take, Settle&& settle) {
     if (faults_in_) faults_in_->on_time(now_, arrival(take, settle));
@@ -159,6 +159,7 @@ class Port {
     }
     return 0;
   }
+  [[nodiscard]] Time next_of_slow() const;
   void forget_routes();
   [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);

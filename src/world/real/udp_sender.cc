@@ -8,6 +8,7 @@
 #include <netinet/udp.h>
 #include <poll.h>
 
+#include "base/room.h"
 #include "wire/icrc.h"
 #include "world/real/plain_calls.h"
 
@@ -103,14 +104,13 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
     icrc = wire::icrc_of(flow, {header, header_bytes}, std::span<const std::byte>(header + header_bytes, at));
   } else {
     append(message, header, header_bytes);
-    std::array<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
+    Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
     std::size_t count = 0;
     for (const nic::Fragment& piece : p.payload) {
       append(message, piece.data, piece.bytes);
-      pieces[count++] = {piece.data, piece.bytes};
+      pieces.set(count++, {piece.data, piece.bytes});
     }
-    icrc =
-        wire::icrc_of(flow, {header, header_bytes}, std::span<const std::span<const std::byte>>(pieces.data(), count));
+    icrc = wire::icrc_of(flow, {header, header_bytes}, pieces.first(count));
   }
   std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
   wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);

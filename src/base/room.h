@@ -6,7 +6,7 @@
 #include <span>
 #include <type_traits>
 
-namespace weft::verbs {
+namespace weft {
 
 template <class T, std::size_t Size>
 class Room {
@@ -25,4 +25,4 @@ class Room {
   };
 };
 
-}  // namespace weft::verbs
+}  // namespace weft
