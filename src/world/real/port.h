@@ -61,6 +61,7 @@ class Port {
         lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
           arrive(flow, datagram, how, take, settle);
         });
+        if (again) lane->in.expect_more();
         settle();
         if (!again || lane->in.empty()) break;
       }

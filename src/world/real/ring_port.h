@@ -102,8 +102,9 @@ class RingWriter {
     next_of(place(at_)).store(0, std::memory_order_relaxed);
     next_of(place(published_)).store(first_next_, std::memory_order_release);
     published_ = at_;
-    prefetch_to_write(place(at_) +
-                      kLine);  // where the next small record goes on; its first line is the reader's, who waits
+    // Where the next small record goes on, and the one after it begins; its first line is the reader's, who waits.
+    prefetch_to_write(place(at_ + kLine));
+    prefetch_to_write(place(at_ + 2 * kLine));
     return true;
   }
 
@@ -168,6 +169,8 @@ class RingReader {
     prefetch(place() + kLine);  // inside of the channel, or just behind it: it is only asked for
     return false;
   }
+
+  void expect_more() const { prefetch(place()); }
 
   // Calls take(flow, datagram, how) for at most `budget` records, and hardly more bytes than kShare. What they were
   // read from is the sender's again some time after done(). Nothing that a sender writes can make this read outside of
