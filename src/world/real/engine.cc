@@ -241,7 +241,7 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
   p.packets = how.packets;
   Refusal why = wire::parse(datagram, p);
   if (how.far && why == Refusal::none) [[unlikely]]
-    why = read_note(p, how);
+    why = read_note(p);
   if (p.packets != 1 && why == Refusal::none && !wire::may_be_train(p)) [[unlikely]]
     why = Refusal::bad_length;
   if (why == Refusal::none && how.has_icrc && !wire::icrc_matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
@@ -257,15 +257,13 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
 }
 
 // The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.
-Refusal Lane::Engine::read_note(wire::Packet& p, const How& how) {
+Refusal Lane::Engine::read_note(wire::Packet& p) {
   FarNote note;
   if (p.payload.size() != sizeof note) return Refusal::bad_length;
-  if (how.lender == nullptr) return Refusal::payload_gone;  // it was told that we do not fetch
+  if (port_.loan().lender == nullptr) return Refusal::payload_gone;
   std::memcpy(&note, p.payload.near().data(), sizeof note);
   if (note.packets < 2 || note.packets > kLongestFar / 256 || note.bytes > kLongestFar) return Refusal::bad_length;
-  RingLoan& loan = loans_[batched_];
-  loan.lender = how.lender;
-  loan.position = how.position;
+  RingLoan& loan = loans_[batched_] = port_.loan();
   p.packets = note.packets;
   p.payload = wire::Payload::far(loan, note.address, note.bytes);
   return Refusal::none;

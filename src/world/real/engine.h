@@ -82,7 +82,7 @@ class Lane::Engine : public PrintsStats {
   }
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, How how);
-  [[nodiscard]] Refusal read_note(wire::Packet& p, const How& how);
+  [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
   void serve_losses(Time now);
   void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);

@@ -51,6 +51,8 @@ class Port final : public host::Lender {
     if (!joins) return {};
     return {.near = kLongestTrain, .far = route.lane->out.may_lend() ? kLongestFar : 0, .far_from = kFarFrom};
   }
+  // Of the far payload that take() is called with; without a lender, it was told that we do not fetch.
+  [[nodiscard]] const RingLoan& loan() const { return loan_; }
   // Something that a neighbour has not fetched yet.
   [[nodiscard]] bool has_lent() const {
     return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->out.has_lent(); });
@@ -77,7 +79,8 @@ class Port final : public host::Lender {
       any = true;
       lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
         if (how.far) [[unlikely]] {  // past all who look at bytes: it has none
-          how.lender = lane->takes_far() ? lane.get() : nullptr;
+          loan_.lender = lane->takes_far() ? lane.get() : nullptr;
+          loan_.position = lane->in.position();
           return take(flow, datagram, how);
         }
         if (how.packets > 1 && one_copy_) lane->try_far();
@@ -272,6 +275,7 @@ class Port final : public host::Lender {
   Route* last_ = nullptr;
   std::vector<std::unique_ptr<NeighbourLane>> lanes_;
   std::vector<NeighbourLane*> used_;
+  RingLoan loan_{};
   NeighbourLane* tight_ = nullptr;
   Time tight_since_ = 0;
 

@@ -43,16 +43,13 @@ struct FarNote {
 };
 static_assert(sizeof(FarNote) == 16);
 
-class NeighbourLane;
-
-// How a datagram came.
+// How a datagram came. Small: it is handed on with every packet.
 struct How {
-  bool has_icrc = true;             // to be checked
-  bool far = false;                 // its payload is a FarNote
-  std::uint32_t packets = 1;        // as its sender says
-  std::uint64_t position = 0;       // in the ring, of a far one;
-  NeighbourLane* lender = nullptr;  //   and who can fetch it, if anybody
+  bool has_icrc = true;       // to be checked
+  bool far = false;           // its payload is a FarNote
+  std::uint32_t packets = 1;  // as its sender says
 };
+static_assert(sizeof(How) == 8);
 
 constexpr std::uint64_t record_bytes(std::uint64_t datagram, bool has_flow) {
   return (sizeof(RecordHead) + (has_flow ? sizeof(wire::Flow) : 0) + datagram + 7) & ~7ULL;
@@ -281,8 +278,7 @@ class RingReader {
       take(flow_, std::span<const std::byte>(record, head.bytes),
            How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0,
                .far = (head.flags & RecordHead::kFar) != 0,
-               .packets = head.packets,
-               .position = at_});
+               .packets = head.packets});
       far += (head.flags & RecordHead::kFar) != 0 ? 1 : 0;
       at_ += next;
       ++count;
@@ -312,6 +308,8 @@ class RingReader {
             .value = ring_->token.load(std::memory_order_relaxed)};
   }
   void take_far(bool on) { ring_->takes_far.store(on ? 1 : 0, std::memory_order_relaxed); }
+  // Of the record that take() is called with.
+  [[nodiscard]] std::uint64_t position() const { return at_; }
   // To be asked after a payload has been copied: was it still to be had?
   [[nodiscard]] bool is_void(std::uint64_t position) const {
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -75,7 +75,7 @@ std::vector<std::uint64_t> take_far(Pair& p) {
   std::vector<std::uint64_t> positions;
   p.in.read(64, [&](const wire::Flow&, std::span<const std::byte> datagram, How how) {
     if (!how.far) return;
-    positions.push_back(how.position);
+    positions.push_back(p.in.position());
     wire::Packet read;
     ASSERT_EQ(wire::parse(datagram, read), Refusal::none);
     EXPECT_EQ(read.payload.size(), sizeof(FarNote));
