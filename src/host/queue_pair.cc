@@ -55,6 +55,7 @@ QueuePair::~QueuePair() {
 // What the card keeps of it outside its context.
 void QueuePair::forget() {
   nic::CardState& card = device_.card_;
+  if (device_.lender_ != nullptr && nic::may_have_lent(context_)) device_.lender_->recall_all();
   card.timers.remove(slot_);
   card.ready.remove(slot_);
   card.owing.remove(slot_);

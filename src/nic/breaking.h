@@ -45,6 +45,7 @@ class Endings {
   void fail_work(Context& c, Status status, Refusal reason) {
     core_.refuse(reason);
     if (c.broken_by == Refusal::none) c.broken_by = reason;
+    core_.recall_from(c);
     finish_work(c, status, reason);
     if (c.service == wire::Service::rc) {
       break_off(c);
@@ -132,6 +133,7 @@ class Endings {
 
   // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed.
   void break_off(Context& c) {
+    core_.recall_from(c);
     c.state = QpState::error;
     core_.state.timers.disarm(core_.slot(c));
     c.rnr_wait = c.owes_ack = c.responder_stopped = c.sq_stalled = false;

@@ -228,6 +228,7 @@ class Card {
     const bool falls_back = open && c.dialect == Dialect::srnic && !info.srnic;
     const bool follows = open && c.dialect == Dialect::roce && info.srnic && c.sent_psn == c.done_psn;
     if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back && !follows)) return false;
+    if (falls_back) core_.recall_from(c);
     if (falls_back) endings_.flush_early(c);
     begin_dialect(c, info.srnic ? Dialect::srnic : Dialect::roce, core_.state.config);
     core_.state.timers.disarm(core_.slot(c));

@@ -120,4 +120,9 @@ struct CardState {
   Counters counters;
 };
 
+// Something that the peer has not acknowledged, and may still fetch from where it lies.
+inline bool may_have_lent(const Context& c) {
+  return c.dialect == Dialect::srnic && (c.next_psn != c.unacked_psn || c.responses_under_way != 0);
+}
+
 }  // namespace weft::nic

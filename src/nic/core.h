@@ -45,17 +45,35 @@ class Core {
     world.tell(e);
   }
 
-  // How many packets of a message may leave as one, if it has `bytes` left, a turn as many, and the window `room`.
-  [[nodiscard]] std::uint32_t train_of(const Context& c, std::uint32_t bytes, std::int64_t turn, std::uint32_t room) {
+  // How packets of a message leave as one.
+  struct Train {
+    std::uint32_t packets = 1;
+    bool far = false;
+  };
+  // What a message has left that may leave.
+  struct Left {
+    std::uint32_t bytes = 0;
+    std::uint32_t room = 0;    // packets, in the window
+    std::int64_t turn = 0;     // bytes
+    bool in_one_piece = true;  // in host memory
+  };
+  // A far train may be longer than what is left of the turn. A turn is there so that others need not wait long: a far
+  // train costs this card its headers, whatever its length. It is the last of its turn, and the window bounds it.
+  [[nodiscard]] Train train_of(const Context& c, const Left& left) {
     if constexpr (kCarriesTrains<W>) {
-      if (bytes <= path_mtu(c)) return 1;
+      if (left.bytes <= path_mtu(c)) return {};
       out.flow.source = state.port.gids[c.gid_index];
       out.flow.destination = c.peer;
-      const std::uint32_t longest = world.longest_train(out.flow, c.peer_qpn) >> c.mtu_shift;
-      const auto of_turn = static_cast<std::uint32_t>((turn + path_mtu(c) - 1) >> c.mtu_shift);
-      return std::max(std::min({packets_of(bytes, c.mtu_shift), longest, of_turn, room}), 1U);
+      const TrainLimits longest = world.train_limits(out.flow, c.peer_qpn);
+      const std::uint32_t most = std::min(packets_of(left.bytes, c.mtu_shift), left.room);
+      if (longest.far != 0 && left.in_one_piece) {
+        const std::uint32_t packets = std::min(most, longest.far >> c.mtu_shift);
+        if (packets > 1 && std::min(packets << c.mtu_shift, left.bytes) >= longest.far_from) return {packets, true};
+      }
+      const auto of_turn = static_cast<std::uint32_t>((left.turn + path_mtu(c) - 1) >> c.mtu_shift);
+      return {std::max(std::min({most, longest.near >> c.mtu_shift, of_turn}), 1U), false};
     } else {
-      return 1;
+      return {};
     }
   }
 
@@ -82,6 +100,28 @@ class Core {
     return translate_further(key, want, length, at);
   }
 
+  // Writes a payload to host memory. False: it was far, and cannot be fetched; it is as if it had been lost.
+  [[nodiscard]] bool place(std::byte* to, const wire::Payload& data) {
+    if (data.is_far()) [[unlikely]]
+      return fetch(to, data);
+    world.place(to, data.near());
+    return true;
+  }
+
+  // This queue pair ends, and the program will hear of it.
+  void recall_from(const Context& c) {
+    if constexpr (kLends<W>) {
+      if (may_have_lent(c)) world.recall_all();
+    }
+  }
+  // This window is about to close, or to open onto other memory.
+  void recall_behind(wire::Key window) {
+    if constexpr (kLends<W>) {
+      const Region* r = state.memory.find(window);
+      if (r != nullptr && r->bound) world.recall(r->host, r->length);
+    }
+  }
+
   // Starts a packet to the connected peer. Headers that the opcode does not have keep what they had.
   wire::Headers& start_packet(const Context& c, wire::Opcode opcode, wire::Psn psn) {
     out.flow.source = state.port.gids[c.gid_index];
@@ -96,6 +136,7 @@ class Core {
     out.payload = {};
     out.payload_bytes = 0;
     out.packets = 1;
+    out.far = false;
     return out.headers;
   }
   void send_packet() {
@@ -128,6 +169,15 @@ class Core {
   }
 
  private:
+  [[nodiscard, gnu::noinline]] bool fetch(std::byte* to, const wire::Payload& far) {
+    if constexpr (kFetches<W>) {
+      const bool fetched = world.fetch(to, far);
+      if (fetched) count(Counter::one_copy_fetches);
+      return fetched;
+    }
+    return false;
+  }
+
   // For regions that are on demand or have a translation table. Apart, so that the usual way stays short.
   [[nodiscard, gnu::noinline]] Refusal translate_further(wire::Key key, Rights want, std::uint64_t length,
                                                          std::byte*& at) {

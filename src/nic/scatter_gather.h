@@ -47,13 +47,15 @@ template <World W>
 
 template <World W>
 [[nodiscard]] Refusal scatter(Core<W>& core, const Context& c, std::span<const Sge> sges, std::uint64_t offset,
-                              std::span<const std::byte> data) {
-  const std::byte* from = data.data();
-  return for_each_piece(core, c, sges, Rights::local_write, offset, static_cast<std::uint32_t>(data.size()),
-                        [&](std::byte* at, std::uint32_t bytes) {
-                          core.world.place(at, {from, bytes});
-                          from += bytes;
-                        });
+                              const wire::Payload& data) {
+  std::size_t done = 0;
+  bool there = true;
+  const Refusal r = for_each_piece(core, c, sges, Rights::local_write, offset, static_cast<std::uint32_t>(data.size()),
+                                   [&](std::byte* at, std::uint32_t bytes) {
+                                     there = there && core.place(at, data.part(done, bytes));
+                                     done += bytes;
+                                   });
+  return r == Refusal::none && !there ? Refusal::payload_gone : r;
 }
 
 }  // namespace weft::nic

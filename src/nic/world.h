@@ -28,6 +28,7 @@ struct OutPacket {
   std::span<const Fragment> payload;
   std::uint32_t payload_bytes = 0;
   std::uint32_t packets = 1;  // more than one: a train (wire/packet.h)
+  bool far = false;           // the payload may stay where it is, in one piece, for the receiver to fetch
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
@@ -64,10 +65,31 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;
 };
 
-// Some worlds carry trains, at least to some peers, and say how long they may be, in bytes.
+// How long trains to a peer may be, in bytes. Those that the peer fetches itself have limits of their own: below
+// `far_from` they do not pay.
+struct TrainLimits {
+  std::uint32_t near = 0, far = 0, far_from = 0;
+};
+
+// Some worlds carry trains, at least to some peers.
 template <class W>
 inline constexpr bool kCarriesTrains = requires(W w, const wire::Flow& flow, wire::Qpn destination) {
-  { w.longest_train(flow, destination) } -> std::same_as<std::uint32_t>;
+  { w.train_limits(flow, destination) } -> std::same_as<TrainLimits>;
+};
+
+// Some of those leave payloads in host memory for the peer to fetch (OutPacket::far). They recall them when the program
+// may use that memory again though the peer has not acknowledged them: whoever fetches them later finds out that it is
+// too late (host/lender.h).
+template <class W>
+inline constexpr bool kLends = requires(W w, const std::byte* from, std::uint64_t bytes) {
+  w.recall_all();
+  w.recall(from, bytes);
+};
+
+// Some of those fetch far payloads, at once. False: it is not there any more.
+template <class W>
+inline constexpr bool kFetches = requires(W w, std::byte* to, const wire::Payload& far) {
+  { w.fetch(to, far) } -> std::same_as<bool>;
 };
 
 // In some worlds a queue pair's turn takes time, and until it has ended the queue pair does not stand in the schedule

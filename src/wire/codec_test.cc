@@ -117,7 +117,7 @@ TEST(Parse, EveryOpcodeAtEveryLengthIsAPacketOrTheRightRefusal) {
         const model::Line& line = *model::find(static_cast<std::uint8_t>(code));
         expect_fields(packet.headers, bytes, line);
         const std::span<const std::byte> all = exact;
-        ASSERT_EQ(packet.payload.data(), all.data() + line.header_bytes());
+        ASSERT_EQ(packet.payload.near().data(), all.data() + line.header_bytes());
         ASSERT_EQ(packet.payload.size(), size - line.header_bytes() - 4 - pad);
       }
     }
@@ -177,8 +177,8 @@ TEST(Parse, ReturnsWhatWasEncodedForEveryOpcodeAndPayload) {
           bytes, line);
       Packet packet;
       ASSERT_EQ(parse(bytes, packet), Refusal::none);
-      EXPECT_TRUE(std::equal(payload.begin(), payload.end(), packet.payload.begin(), packet.payload.end()));
-      EXPECT_EQ(encode(packet.headers, packet.payload), bytes);
+      EXPECT_TRUE(std::ranges::equal(payload, packet.payload.near()));
+      EXPECT_EQ(encode(packet.headers, packet.payload.near()), bytes);
     }
   }
 }

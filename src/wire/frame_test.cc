@@ -77,7 +77,7 @@ TEST(Frame, ReturnsWhatWasBuiltForEveryOpcode) {
       ASSERT_EQ(parse_frame(frame, packet), Refusal::none) << unsigned{line.opcode};
       EXPECT_EQ(packet.flow, flow);
       EXPECT_EQ(packet.headers, headers);
-      EXPECT_TRUE(std::equal(payload.begin(), payload.end(), packet.payload.begin(), packet.payload.end()));
+      EXPECT_TRUE(std::ranges::equal(payload, packet.payload.near()));
     }
   }
 }

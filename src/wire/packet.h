@@ -7,6 +7,7 @@
 #include <span>
 
 #include "wire/headers.h"
+#include "wire/payload.h"
 #include "wire/srnic.h"
 #include "wire/types.h"
 
@@ -51,11 +52,11 @@ struct Headers {
   friend constexpr bool operator==(const Headers&, const Headers&) = default;
 };
 
-// One arrived packet. The payload excludes the pad and lives as long as the caller's buffer.
+// One arrived packet. The payload excludes the pad and lives as long as the caller's buffer, unless it is far.
 struct Packet {
   Flow flow{};
   Headers headers{};
-  std::span<const std::byte> payload{};
+  Payload payload{};
   // More than one: a train, consecutive packets of one message that travelled as one. The headers are the first one's,
   // but for the opcode, which is that of all of it. Never on a network: only where both ends share memory.
   std::uint32_t packets = 1;

@@ -26,7 +26,7 @@ enum class Refusal : std::uint8_t {
   message_length_mismatch, bad_invalidate,
   // The gate to memory.
   key_unknown, key_stale, key_wrong_domain, key_wrong_qp, key_no_permission, out_of_bounds, window_unbound,
-  page_fault,
+  page_fault, payload_gone,
   // Responses.
   ack_ghost, ack_duplicate, bad_syndrome, response_unexpected, response_out_of_order, response_bad_length,
   // What ends a connection: the peer's word, or our own patience.
@@ -114,6 +114,8 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::out_of_bounds, {"mem_out_of_bounds", "access outside the region or window"}},
     {Refusal::window_unbound, {"mem_window_unbound", "memory window is not bound"}},
     {Refusal::page_fault, {"mem_page_fault", "no memory behind this address of an on-demand region"}},
+    {Refusal::payload_gone,
+     {"rx_payload_gone", "payload that was to be fetched from the sender's memory is not to be had any more"}},
     {Refusal::ack_ghost, {"rx_ack_ghost", "acknowledgement of something never sent"}},
     {Refusal::ack_duplicate, {"rx_ack_duplicate", "acknowledgement of something acknowledged before"}},
     {Refusal::bad_syndrome, {"rx_bad_syndrome", "acknowledgement with a reserved syndrome"}},

@@ -45,8 +45,10 @@ Seeds chosen_seeds() {
 }
 
 std::string trains_in_words() {
-  const std::uint32_t bytes = usual_train_bytes();
-  return bytes > 0 ? "WEFT_TEST_TRAINS=" + std::to_string(bytes) + " " : std::string();
+  const auto words = [](const char* variable, std::uint32_t bytes) {
+    return bytes > 0 ? variable + std::to_string(bytes) + " " : std::string();
+  };
+  return words("WEFT_TEST_TRAINS=", usual_train_bytes()) + words("WEFT_TEST_FAR=", usual_far_bytes());
 }
 std::string replay_line(std::uint64_t seed) {
   const bool srnic = usual_dialect() == nic::Dialect::srnic;

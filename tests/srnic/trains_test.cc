@@ -119,7 +119,7 @@ TEST(Trains, ComeApartIntoTheirPackets) {
     EXPECT_EQ(h.bth.solicited, i == 2);
     EXPECT_EQ(h.sequence, wire::Sequence(5, 6, i));
     EXPECT_EQ(h.reth.address, 1000 + i * kMtu);
-    EXPECT_EQ(apart[i].payload.data(), bytes.data() + i * kMtu);
+    EXPECT_EQ(apart[i].payload.near().data(), bytes.data() + i * kMtu);
     EXPECT_EQ(apart[i].payload.size(), i == 2 ? kMtu - 4 : kMtu);
     EXPECT_EQ(apart[i].packets, 1U);
   }

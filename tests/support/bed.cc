@@ -64,6 +64,11 @@ std::vector<nic::Sge> sges_of(const sim::Memory& arena, std::span<const Piece> p
   return sges;
 }
 
+std::uint32_t number_in(const char* variable) {
+  const char* wanted = std::getenv(variable);
+  return wanted != nullptr ? static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10)) : 0;
+}
+
 }  // namespace
 
 nic::Dialect usual_dialect() noexcept {
@@ -71,10 +76,8 @@ nic::Dialect usual_dialect() noexcept {
   return wanted != nullptr && std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
 }
 
-std::uint32_t usual_train_bytes() noexcept {
-  const char* wanted = std::getenv("WEFT_TEST_TRAINS");
-  return wanted != nullptr ? static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10)) : 0;
-}
+std::uint32_t usual_train_bytes() noexcept { return number_in("WEFT_TEST_TRAINS"); }
+std::uint32_t usual_far_bytes() noexcept { return number_in("WEFT_TEST_FAR"); }
 
 std::uint32_t Step::length() const {
   std::uint32_t sum = 0;
@@ -88,6 +91,7 @@ Node::Node(sim::Host& on, const BedSpec& spec)
       cq(*on.device().create_cq(spec.cq_entries)),
       arena(on.allocate(domain, spec.arena_bytes, kEveryRight)) {
   host.join_packets(spec.train_bytes);
+  host.lend_payloads(spec.far_bytes);
   fill(arena.bytes, arena_seed(spec.seed, on.index()));
 }
 

@@ -36,6 +36,8 @@ inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_sr
 [[nodiscard]] nic::Dialect usual_dialect() noexcept;
 // How much of a message may travel as one, where tests do not say: nothing, or what WEFT_TEST_TRAINS says.
 [[nodiscard]] std::uint32_t usual_train_bytes() noexcept;
+// Likewise with its payload left behind until it is placed: WEFT_TEST_FAR.
+[[nodiscard]] std::uint32_t usual_far_bytes() noexcept;
 
 struct BedSpec {
   std::uint64_t seed = 1;
@@ -43,7 +45,7 @@ struct BedSpec {
   sim::LinkSpec link{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
   nic::CardConfig card = kSmallCard;
   nic::Dialect dialect = usual_dialect();
-  std::uint32_t train_bytes = usual_train_bytes();
+  std::uint32_t train_bytes = usual_train_bytes(), far_bytes = usual_far_bytes();
   std::uint16_t port_mtu = 4096;
   std::size_t arena_bytes = 64 * 1024;
   std::uint32_t cq_entries = 256;

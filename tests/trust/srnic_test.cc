@@ -1,4 +1,4 @@
-// A peer that speaks srnic and means harm (checklist 60-67): packets ahead of their turn, receipts and echoes that lie.
+// A peer that speaks srnic and means harm (checklist 60-68): packets ahead of their turn, receipts and echoes that lie.
 #include <algorithm>
 
 #include "expect.h"
@@ -244,6 +244,22 @@ TEST_F(TrustSrnic, T67_WritesWithoutRightsAheadOfTheirTurn) {
   EXPECT_TRUE(end.written.empty());
   ASSERT_EQ(end.sent.size(), 1U);
   EXPECT_EQ(end.sent[0].headers.receipt.syndrome, wire::Syndrome::nak(wire::NakCode::remote_access).encode());
+  expect_others_work();
+}
+
+TEST_F(TrustSrnic, T68_FarPayloadsThatAreNotThere) {
+  const auto train = [&](Psn psn, std::uint64_t address) {
+    return peer.request(Opcode::srnic_write_only).psn(psn).in(0, 0, 0).at(address, area.key, 0);
+  };
+  // It cannot be had: as if it had been lost, and the connection goes on.
+  EXPECT_TRUE(dropped(victim.receive_train(train(peer.next, area.address), 4, 1024), Refusal::payload_gone));
+  EXPECT_EQ(victim.world().fetches, 1U);
+  EXPECT_TRUE(accepted(victim.receive(write(peer, peer.next)), peer));
+  peer.next = peer.next.plus(1);
+  // Nothing is fetched for a place that is wrong.
+  const Effects end = victim.receive_train(train(peer.next, area.address + 4096 - 1023).in(1, 0, 0), 4, 1024);
+  EXPECT_TRUE(counted(end, Refusal::out_of_bounds));
+  EXPECT_EQ(victim.world().fetches, 1U);
   expect_others_work();
 }
 

@@ -35,6 +35,11 @@ void RecordingWorld::place(std::byte* to, std::span<const std::byte> data) {
   std::memcpy(to, data.data(), data.size());
 }
 
+bool RecordingWorld::fetch(std::byte*, const wire::Payload&) {
+  ++fetches;
+  return false;
+}
+
 // ---- the peer -------------------------------------------------------------------------------------------------
 
 Crafted Connection::answer(wire::Opcode opcode, wire::Psn psn) const {
@@ -186,6 +191,15 @@ void Victim::hear_frame(std::span<const std::byte> frame) {
 
 Effects Victim::receive(const Crafted& packet) {
   hear(packet.packet());
+  return settle();
+}
+
+Effects Victim::receive_train(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes) {
+  const wire::Loan loan;
+  wire::Packet train = packet.packet();
+  train.packets = packets;
+  train.payload = wire::Payload::far(loan, 0xDEAD'0000, far_bytes);
+  hear(train);
   return settle();
 }
 

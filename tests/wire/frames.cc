@@ -114,7 +114,7 @@ void add_packet(Line& line, const Packet& p) {
   if (o.atomic_ack_eth) line.add("atomicack.original", h.atomic_ack.original);
   if (o.immediate) line.add("imm", h.immediate.value);
   if (o.ieth) line.add("ieth.key", h.invalidate.key.raw());
-  line.add("payload", p.payload);
+  line.add("payload", p.payload.near());
 }
 
 void add_path(Line& line, const std::string& prefix, const CmPath& path) {

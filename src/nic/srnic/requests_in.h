@@ -76,6 +76,10 @@ class RequestsIn {
 
   bool refuse(Context& c, const Verdict& v, const wire::Headers& h) {
     const wire::Sequence at = h.sequence;
+    if (v.refusal() == Refusal::payload_gone) {  // it comes again, if its sender still stands by it
+      core_.refuse(v.refusal());
+      return false;
+    }
     if (v.refusal() != Refusal::no_receive) {
       // Its receive ends with it. One that a later message has taken is not to blame for a WRITE.
       if (wire::info(h.bth.opcode).verb == wire::Verb::send) c.inbound = Inbound::send;
@@ -143,7 +147,7 @@ class RequestsIn {
       const Refusal why = core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
       if (why != Refusal::none) return denied(why);
       if (info.immediate && !has_receive(c, p)) return invalid(Refusal::no_receive);
-      core_.world.place(at, p.payload);
+      if (!core_.place(at, p.payload)) return invalid(Refusal::payload_gone);
     } else if (info.immediate && !has_receive(c, p)) {
       return invalid(Refusal::no_receive);
     }
@@ -239,6 +243,7 @@ class RequestsIn {
       return refuse(c, invalid(Refusal::not_continued), h);
     }
     if (info.ieth) {
+      core_.recall_behind(h.invalidate.key);
       const Refusal why = core_.state.memory.invalidate(h.invalidate.key, core_.asker(c));
       if (why != Refusal::none) return refuse(c, denied(why), h);
     }

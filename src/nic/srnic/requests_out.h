@@ -58,7 +58,7 @@ class RequestsOut {
     if (at.offset >= request_packets(w, c.mtu_shift)) return true;  // the peer's echo was wrong
     core_.count(Counter::retransmitted_pkts);
     const Refusal r =
-        reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, {at.offset, 1}, psn, budget);
+        reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, {at.offset, {}}, psn, budget);
     if (r == Refusal::none) return true;
     if (at.entry == c.sq_done) endings_.fail_work(c, Status::local_protection, r);
     return false;
@@ -129,8 +129,10 @@ class RequestsOut {
     const std::uint32_t window = window_of(core_, c);
     while (budget.bytes > 0 && packets_under_way(c) < window) {
       const std::uint32_t left = w.length - c.next_offset;
-      const std::uint32_t packets = core_.train_of(c, left, budget.bytes, window - packets_under_way(c));
-      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, packets}, c.next_psn, budget);
+      const typename Core<W>::Train train = core_.train_of(
+          c, {.bytes = left, .room = window - packets_under_way(c), .turn = budget.bytes, .in_one_piece = w.sges == 1});
+      const std::uint32_t packets = train.packets;
+      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, train}, c.next_psn, budget);
       if (r != Refusal::none) return stall(c, Status::local_protection, r);
       c.next_psn = c.next_psn.plus(packets);
       c.next_offset += packets << c.mtu_shift;
@@ -142,14 +144,15 @@ class RequestsOut {
     }
   }
 
-  // Packets of a message: the first, counted from 0, and how many.
+  // Packets of a message: the first, counted from 0, and how many of them leave how.
   struct Some {
-    std::uint32_t first, count;
+    std::uint32_t first;
+    typename Core<W>::Train train;
   };
   // One packet of a SEND or WRITE, or a train of them.
   Refusal emit(Context& c, Work& w, std::uint32_t entry, Some some, wire::Psn psn, TurnBudget& budget) {
     const std::uint32_t offset = some.first << c.mtu_shift;
-    const std::uint32_t bytes = std::min(some.count << c.mtu_shift, w.length - offset);
+    const std::uint32_t bytes = std::min(some.train.packets << c.mtu_shift, w.length - offset);
     const bool ends = offset + bytes == w.length;
     Pieces pieces;
     if ((w.flags & WorkFlags::inline_data) != 0) {
@@ -162,7 +165,7 @@ class RequestsOut {
     const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
     h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
-    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, some.count);
+    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, some.train.packets);
     if (ends) {
       h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
       h.immediate.value = w.immediate;
@@ -170,7 +173,8 @@ class RequestsOut {
     }
     core_.out.payload = {pieces.data(), pieces.size()};
     core_.out.payload_bytes = bytes;
-    core_.out.packets = some.count;
+    core_.out.packets = some.train.packets;
+    core_.out.far = some.train.far;
     core_.send_packet();
     budget.bytes -= bytes;
     return Refusal::none;

@@ -71,7 +71,7 @@ class ResponsesIn {
   // Responses come in the order of their requests, so what is answered now is the oldest, once what the answer proves
   // has been acknowledged.
   bool fail(Context& c, std::uint32_t entry, Refusal why) {
-    if (entry != c.sq_done) return drop(why);
+    if (entry != c.sq_done || why == Refusal::payload_gone) return drop(why);
     endings_.fail_work(c, Status::local_protection, why);
     return false;
   }

@@ -47,10 +47,10 @@ class ResponsesOut {
   void turn(Context& c, TurnBudget& budget) {
     while (has_more(c) && !budget.spent() && packets_under_way(c) < window_of(core_, c)) {
       SavedResponse* s = find(c, c.responses.out_next);
-      const std::uint32_t packets = train_of(c, *s, budget);
-      if (!send(c, *s, c.responses.out_next, packets, budget)) return;
-      c.responses.out_next = c.responses.out_next.plus(packets);
-      c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + packets);
+      const Train train = train_of(c, *s, budget);
+      if (!send(c, *s, c.responses.out_next, train, budget)) return;
+      c.responses.out_next = c.responses.out_next.plus(train.packets);
+      c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + train.packets);
     }
   }
 
@@ -60,7 +60,7 @@ class ResponsesOut {
     SavedResponse* s = find(c, psn);
     if (s == nullptr) return true;
     core_.count(Counter::read_responses_resent);
-    return send(c, *s, psn, 1, budget);
+    return send(c, *s, psn, {}, budget);
   }
 
   // Everything before `end` has arrived.
@@ -77,6 +77,7 @@ class ResponsesOut {
 
   // Nobody takes the answers: the peer is gone. Our own requests will find out, if there are any.
   void give_up(Context& c) {
+    core_.recall_from(c);
     c.responses.out_next = end_of_all(c);
     acknowledged(c, c.responses.out_next);
   }
@@ -100,15 +101,17 @@ class ResponsesOut {
     return nullptr;
   }
 
-  [[nodiscard]] std::uint32_t train_of(const Context& c, const SavedResponse& s, const TurnBudget& budget) {
-    if (s.atomic) return 1;
+  using Train = typename Core<W>::Train;
+  [[nodiscard]] Train train_of(const Context& c, const SavedResponse& s, const TurnBudget& budget) {
+    if (s.atomic) return {};
     const std::uint32_t left = s.length - (c.responses.out_next.since(s.first) << c.mtu_shift);
-    return core_.train_of(c, left, budget.bytes, window_of(core_, c) - packets_under_way(c));
+    return core_.train_of(c, {.bytes = left, .room = window_of(core_, c) - packets_under_way(c), .turn = budget.bytes});
   }
 
   // One packet of a response, or a train of them.
-  bool send(Context& c, SavedResponse& s, wire::Psn psn, std::uint32_t packets, TurnBudget& budget) {
+  bool send(Context& c, SavedResponse& s, wire::Psn psn, Train train, TurnBudget& budget) {
     if (s.atomic) return send_original(c, s, psn, budget);
+    const std::uint32_t packets = train.packets;
     const std::uint32_t packet = psn.since(s.first);
     const std::uint64_t offset = std::uint64_t{packet} << c.mtu_shift;
     const auto bytes =
@@ -129,6 +132,7 @@ class ResponsesOut {
     core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
     core_.out.payload_bytes = bytes;
     core_.out.packets = packets;
+    core_.out.far = train.far;
     core_.send_packet();
     budget.bytes -= bytes;
     if (ends) --budget.works;

@@ -43,7 +43,7 @@ void uncouple(const wire::Packet& train, std::uint8_t mtu_shift, CarryOut&& carr
   for (std::uint32_t i = 0; i < train.packets; ++i) {
     const bool ends = info.ends() && i + 1 == train.packets;
     const std::size_t from = std::min(i * mtu, train.payload.size());
-    one.payload = train.payload.subspan(from, std::min(mtu, train.payload.size() - from));
+    one.payload = train.payload.part(from, std::min(mtu, train.payload.size() - from));
     one.headers.bth.opcode = opcode_at(train.headers.bth.opcode, info.starts() && i == 0, ends);
     one.headers.bth.psn = train.headers.bth.psn.plus(i);
     one.headers.bth.ack_request = train.headers.bth.ack_request && i + 1 == train.packets;

@@ -10,6 +10,7 @@ template <World W>
 [[nodiscard]] Refusal carry_out_locally(Core<W>& core, const Context& c, Work& w) {
   if ((w.flags & WorkFlags::done) != 0) return Refusal::none;
   Refusal r = Refusal::none;
+  core.recall_behind(wire::Key(w.kind == WorkKind::local_invalidate ? w.immediate : w.key));
   if (w.kind == WorkKind::local_invalidate) {
     r = core.state.memory.invalidate(wire::Key(w.immediate), core.asker(c));
   } else {

@@ -177,7 +177,7 @@ class Receiver {
         const Refusal why = core_.translate(c, c.roce.write_key, Rights::remote_write, c.roce.write_address, bytes, at);
         if (why != Refusal::none) return denied(why);
       }
-      core_.world.place(at, p.payload);
+      (void)core_.place(at, p.payload);  // never far: no trains here
     }
     c.roce.write_address += bytes;
     c.roce.write_left -= bytes;

@@ -18,8 +18,14 @@ class Effects {
       : device_(device), port_(port), owner_(owner), journal_(journal) {}
 
   void emit(const nic::OutPacket& packet) { port_.emit(packet); }
-  std::uint32_t longest_train(const wire::Flow& flow, wire::Qpn destination) {
-    return port_.longest_train(flow, destination);
+  nic::TrainLimits train_limits(const wire::Flow& flow, wire::Qpn destination) {
+    return port_.train_limits(flow, destination);
+  }
+  void recall_all() { port_.recall_all(); }
+  void recall(const std::byte* from, std::uint64_t bytes) { port_.recall(from, bytes); }
+  bool fetch(std::byte* to, const wire::Payload& far) {
+    const auto& loan = static_cast<const RingLoan&>(far.loan());
+    return loan.lender->fetch(to, loan.position, far.address(), far.size());
   }
   void complete(std::uint32_t cq, const nic::Completion&) {
     ++completions_;

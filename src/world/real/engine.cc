@@ -68,6 +68,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
   world::advise_large_pages(device_.card().contexts.bytes());
+  device_.set_lender(&port_);
 }
 
 tl::expected<void, Trouble> Lane::Engine::attach() {
@@ -240,7 +241,9 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
   p.flow = flow;
   p.packets = how.packets;
   Refusal why = wire::parse(datagram, p);
-  if (how.packets != 1 && why == Refusal::none && !wire::may_be_train(p)) [[unlikely]]
+  if (how.far && why == Refusal::none) [[unlikely]]
+    why = read_note(p);
+  if (p.packets != 1 && why == Refusal::none && !wire::may_be_train(p)) [[unlikely]]
     why = Refusal::bad_length;
   if (why == Refusal::none && how.has_icrc && !wire::icrc_matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
   if (why != Refusal::none) [[unlikely]] {
@@ -249,9 +252,22 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
     return;
   }
   if (place_of(p.headers.bth.destination) != port_.place()) [[unlikely]]
-    return hand_on(flow, datagram);
+    return how.far ? card_.on_refused(Refusal::no_such_qp) : hand_on(flow, datagram);
   card_.expect(p);
   if (++batched_ == kBatch) settle();
+}
+
+// The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.
+Refusal Lane::Engine::read_note(wire::Packet& p) {
+  FarNote note;
+  if (p.payload.size() != sizeof note) return Refusal::bad_length;
+  if (port_.loan().lender == nullptr) return Refusal::payload_gone;
+  std::memcpy(&note, p.payload.near().data(), sizeof note);
+  if (note.packets < 2 || note.packets > kLongestFar / 256 || note.bytes > kLongestFar) return Refusal::bad_length;
+  RingLoan& loan = loans_[batched_] = port_.loan();
+  p.packets = note.packets;
+  p.payload = wire::Payload::far(loan, note.address, note.bytes);
+  return Refusal::none;
 }
 
 void Lane::Engine::settle() {

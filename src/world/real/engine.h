@@ -82,6 +82,7 @@ class Lane::Engine : public PrintsStats {
   }
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, How how);
+  [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
   void serve_losses(Time now);
   void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
@@ -121,6 +122,7 @@ class Lane::Engine : public PrintsStats {
   Effects effects_;
   nic::Card<Effects> card_;
   std::array<wire::Packet, kBatch> batch_;
+  std::array<RingLoan, kBatch> loans_;  // of those in the batch that are far
   std::uint32_t batched_ = 0;
 
   Driver driver_ = Driver::thread;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
 constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
+constexpr Time kFetching = microseconds(50);   // or this, while a neighbour copies from our memory: then it will answer
 constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
 // Between tries to come back to a new broker: at first, and at last.
 constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
@@ -80,14 +81,17 @@ bool Lane::Engine::start_thread() {
 
 Lane::Engine::~Engine() {
   forget_to_print(*this);
-  if (!thread_.joinable()) return;
-  {
-    const Guard guard(lock_);
-    stopping_ = true;
-    kick();
+  if (thread_.joinable()) {
+    {
+      const Guard guard(lock_);
+      stopping_ = true;
+      kick();
+    }
+    thread_.join();
+    print_stats();
   }
-  thread_.join();
-  print_stats();
+  port_.recall_all();  // the program goes on, perhaps, and its memory is its own again
+  device_.set_lender(nullptr);
 }
 
 void Lane::Engine::kick() { (void)eventfd_write(kick_.get(), 1); }
@@ -143,7 +147,7 @@ void Lane::Engine::tick(Guard& guard) {
 
 void Lane::Engine::drive(Guard& guard) {
   Time last = clock_.now();
-  for (Time now = last; now - last < kAfterglow; now = clock_.now()) {
+  for (Time now = last; now - last < (port_.has_lent() ? kFetching : kAfterglow); now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
       progress(clock_.now(), false);

@@ -32,7 +32,7 @@ Refusal parse_gsi(const wire::Flow& flow, std::span<const std::byte> udp_payload
   if (p.headers.bth.destination != wire::kGsiQpn) return Refusal::no_such_qp;
   if (p.headers.deth.qkey != wire::kGsiQkey) return Refusal::bad_qkey;
   if (p.payload.size() != wire::kMadBytes) return Refusal::mad_bad_size;
-  mad = p.payload;
+  mad = p.payload.near();
   return Refusal::none;
 }
 

@@ -44,6 +44,8 @@ class NeighbourLane {
   std::int64_t account_ = 0;
   Time last_sent_ = 0;
   bool shown_ = false;  // and nobody has looked yet whether it sleeps
+  FarMemory far_;
+  bool far_tried_ = false, takes_far_ = false;
 
  public:
   RingWriter out;
@@ -62,6 +64,27 @@ class NeighbourLane {
   [[nodiscard]] std::uint8_t place() const { return place_; }
   [[nodiscard]] Door& door() const { return *door_; }
   [[nodiscard]] bool takes_trains() const { return door_->takes_trains.load(std::memory_order_relaxed) != 0; }
+
+  // -- far payloads (far_memory.h)
+  // When the first train has come: its sender's memory may be readable, and then payloads may stay there.
+  void try_far() {
+    if (std::exchange(far_tried_, true)) return;
+    far_ = FarMemory(in.sender());
+    takes_far_ = far_.is_there();
+    in.take_far(takes_far_);
+  }
+  [[nodiscard]] bool takes_far() const { return takes_far_; }
+  // False: it has been recalled, or cannot be read. In that case nothing more shall stay there: what is sent again
+  // comes through the ring.
+  [[nodiscard]] bool fetch(std::byte* to, std::uint64_t position, std::uint64_t address, std::size_t bytes) {
+    const bool got = far_.read(to, address, bytes);
+    if (in.is_void(position)) return false;
+    if (!got) {
+      takes_far_ = false;
+      in.take_far(false);
+    }
+    return got;
+  }
 
   // Room for what one turn of the scheduler may send.
   [[nodiscard]] bool has_room() {

@@ -9,6 +9,7 @@
 
 #include "wire/icrc.h"
 #include "world/real/roce_socket.h"
+#include "world/real/system_random.h"
 
 namespace weft::real {
 
@@ -31,6 +32,8 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
     faults_in_ = make(settings_.impair_inbound, stream + 1);
   }
   slow_ = tap_.has_value() || faults_out_ || faults_in_;
+  one_copy_ = settings_.one_copy && !slow_;
+  token_ = SystemRandom().next();
   place_ = joined.place;
   addresses_.assign(addresses.begin(), addresses.end());
   owned_ = std::move(joined.sockets);
@@ -54,6 +57,7 @@ void Port::close_sockets() {
 // Neighbours are met anew, by channels that the new broker knows: some may have gone without anybody to tell us.
 void Port::renew(BrokerLine::Joined joined) {
   flush();
+  recall_all();  // some may read our old rings for a while
   tight_ = nullptr;
   lanes_.clear();
   forget_routes();
@@ -139,6 +143,7 @@ void Port::on_met(Incoming& in) {
   const auto place = static_cast<std::uint8_t>(in.message.neighbour.place);
   if (in.descriptors.empty()) {  // gone
     flush();                     // may find that it has no room
+    recall_all();                // nor does it know yet, perhaps
     if (tight_ != nullptr && tight_->place() == place) tight_ = nullptr;
     std::erase_if(lanes_, [&](const auto& lane) { return lane->place() == place; });
     forget_routes();
@@ -151,6 +156,9 @@ void Port::on_met(Incoming& in) {
   lanes_.push_back(std::make_unique<NeighbourLane>(place_, place, std::move(channel), std::move(door),
                                                    std::move(in.descriptors[2])));
   lanes_.back()->ring = wire_ != WireChoice::udp;
+  if (one_copy_) {
+    lanes_.back()->out.lend({.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
+  }
   lanes_.back()->add_address(in.message.neighbour.address);
   known_ = {};
   known_is_neighbour_ = false;
@@ -175,7 +183,7 @@ void Port::emit(const nic::OutPacket& packet) {
   use(*route.lane);
   if (route.lane->ring) {
     if (!route.lane->out.write(flow, packet)) ++ring_full_;
-    if (route.lane->out.unpublished() >= kShare) route.lane->publish();
+    if (packet.far || route.lane->out.unpublished() >= kShare) route.lane->publish();
   } else {
     route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
                            wire::kIcrcBytes);
@@ -222,6 +230,10 @@ void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
     route.lane->count_sent(datagram.size());
     sender_.add(route.udp, flow, datagram);
   }
+}
+
+void Port::recall_between(std::uint64_t from, std::uint64_t to) {
+  for (const auto& lane : lanes_) lane->out.recall(from, to);
 }
 
 void Port::show() {

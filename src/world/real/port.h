@@ -2,7 +2,9 @@
 // faults that befall it on purpose, and what arrives.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/lender.h"
 #include "nic/world.h"
 #include "world/real/broker_line.h"
 #include "world/real/impair.h"
@@ -23,7 +26,13 @@
 
 namespace weft::real {
 
-class Port {
+// A far payload in a neighbour's ring.
+struct RingLoan : wire::Loan {
+  NeighbourLane* lender = nullptr;
+  std::uint64_t position = 0;
+};
+
+class Port final : public host::Lender {
  public:
   Port(const Settings& settings, BrokerLine& broker);
 
@@ -35,11 +44,23 @@ class Port {
 
   // -- out --
   void set_now(Time now) { now_ = now; }
-  // Bytes of payload that may leave as one, to a lane whose memory we share; 0: single packets only.
-  [[nodiscard]] std::uint32_t longest_train(const wire::Flow& flow, wire::Qpn destination) {
+  // Trains only go to a lane whose memory we share.
+  [[nodiscard]] nic::TrainLimits train_limits(const wire::Flow& flow, wire::Qpn destination) {
     const Route& route = route_to(flow, place_of(destination));
     const bool joins = !slow_ && route.lane != nullptr && route.lane->ring && route.lane->takes_trains();
-    return joins ? kLongestTrain : 0;
+    if (!joins) return {};
+    return {.near = kLongestTrain, .far = route.lane->out.may_lend() ? kLongestFar : 0, .far_from = kFarFrom};
+  }
+  // Of the far payload that take() is called with; without a lender, it was told that we do not fetch.
+  [[nodiscard]] const RingLoan& loan() const { return loan_; }
+  // Something that a neighbour has not fetched yet.
+  [[nodiscard]] bool has_lent() const {
+    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->out.has_lent(); });
+  }
+  void recall_all() override { recall_between(0, ~std::uint64_t{0}); }
+  void recall(const std::byte* from, std::uint64_t bytes) override {
+    const auto first = std::bit_cast<std::uint64_t>(from);
+    recall_between(first, first + bytes);
   }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
@@ -56,14 +77,21 @@ class Port {
     for (const auto& lane : lanes_) {
       if (lane->in.empty()) continue;
       any = true;
-      // An acknowledgement follows the message that answered ours: carrying that out, there was time for it to come.
-      for (bool again : {true, false}) {
+      // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
+      for (const bool again : {true, false}) {
         lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
+          if (how.far) [[unlikely]] {  // past all who look at bytes: it has none
+            loan_.lender = lane->takes_far() ? lane.get() : nullptr;
+            loan_.position = lane->in.position();
+            return take(flow, datagram, how);
+          }
+          if (how.packets > 1 && one_copy_) lane->try_far();
           arrive(flow, datagram, how, take, settle);
         });
-        if (again) lane->in.expect_more();
+        const bool looks = again && !lane->in.streams();
+        if (looks) lane->in.ask_for_next();
         settle();
-        if (!again || lane->in.empty()) break;
+        if (!looks || lane->in.empty()) break;
       }
       lane->in.done();
     }
@@ -166,6 +194,7 @@ class Port {
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);
   [[nodiscard]] NeighbourLane* lane_at(std::uint32_t place);
+  void recall_between(std::uint64_t from, std::uint64_t to);
   void use(NeighbourLane& lane) {
     if (lane.used) return;
     lane.used = true;
@@ -253,6 +282,7 @@ class Port {
   Route* last_ = nullptr;
   std::vector<std::unique_ptr<NeighbourLane>> lanes_;
   std::vector<NeighbourLane*> used_;
+  RingLoan loan_{};
   NeighbourLane* tight_ = nullptr;
   Time tight_since_ = 0;
 
@@ -268,7 +298,9 @@ class Port {
   Time stranger_at_ = -kForgetStranger;  // when one came that no neighbour has sent
   std::uint64_t ring_full_ = 0, unreached_ = 0;
 
-  bool slow_ = false;  // packets are looked at, or tampered with
+  bool slow_ = false;        // packets are looked at, or tampered with
+  bool one_copy_ = false;    // payloads may stay in their sender's memory
+  std::uint64_t token_ = 0;  // by which neighbours know ours
   const Settings& settings_;
   std::optional<Tap> tap_;
   std::unique_ptr<Impairments> faults_out_, faults_in_;

@@ -4,7 +4,9 @@
 // out if it is that of the record before.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include "base/prefetch.h"
 #include "nic/world.h"
 #include "wire/codec.h"
+#include "world/real/far_memory.h"
 #include "world/real/shared_page.h"
 
 namespace weft::real {
@@ -28,14 +31,25 @@ struct RecordHead {
       1;  // a sender that damages packets on purpose says so: they are to be found out
   static constexpr std::uint8_t kHasFlow = 2;  // it follows the head
   static constexpr std::uint8_t kLast = 4;     // of those that were published together
+  static constexpr std::uint8_t kFar = 8;      // a FarNote is where the payload would be
 };
 static_assert(sizeof(RecordHead) == 8);
 
-// How a datagram came.
+// Of a payload that stays in its sender's memory.
+struct FarNote {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t packets = 0;
+};
+static_assert(sizeof(FarNote) == 16);
+
+// How a datagram came. Small: it is handed on with every packet.
 struct How {
   bool has_icrc = true;       // to be checked
+  bool far = false;           // its payload is a FarNote
   std::uint32_t packets = 1;  // as its sender says
 };
+static_assert(sizeof(How) == 8);
 
 constexpr std::uint64_t record_bytes(std::uint64_t datagram, bool has_flow) {
   return (sizeof(RecordHead) + (has_flow ? sizeof(wire::Flow) : 0) + datagram + 7) & ~7ULL;
@@ -44,6 +58,9 @@ inline constexpr std::uint64_t kLine = 64;  // bytes of a cache line
 // What one end does before the other hears of it, in bytes: they are to copy at the same time, not in turn.
 inline constexpr std::uint64_t kShare = 32 * 1024;
 inline constexpr std::uint32_t kLongestTrain = 32 * 1024;  // bytes; of 256 each it is 128 packets
+// Far trains: what the kernel takes to find pages is spread over more bytes. Below kFarFrom two copies are quicker.
+inline constexpr std::uint32_t kLongestFar = 128 * 1024, kFarFrom = 32 * 1024;
+inline constexpr std::uint32_t kFarShare = 2;  // that a receiver fetches before it says so
 inline constexpr std::uint64_t kMaxDatagram = kLongestTrain + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 static_assert(kMaxDatagram < 1U << 16 && kLongestTrain / 256 < 1U << 8);
 
@@ -64,6 +81,8 @@ class RingWriter {
 
   // False: no room, the packet is lost. Others see it after publish().
   bool write(const wire::Flow& flow, const nic::OutPacket& p) {
+    if (p.far) [[unlikely]]
+      return write_far(flow, p);
     const std::uint8_t pad = p.headers.bth.pad;
     const std::uint64_t bytes =
         wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
@@ -85,6 +104,35 @@ class RingWriter {
     std::byte* at = start(flow, datagram.size(), {.flags = RecordHead::kHasIcrc});
     if (at != nullptr) std::memcpy(at, datagram.data(), datagram.size());
     return at != nullptr;
+  }
+
+  // -- far payloads
+  // The receiver may try whether it can read our memory.
+  void lend(const FarMemory::Token& token) {
+    ring_->token_address.store(token.address, std::memory_order_relaxed);
+    ring_->token.store(token.value, std::memory_order_relaxed);
+    ring_->process.store(token.process, std::memory_order_release);
+    lends_ = true;
+  }
+  [[nodiscard]] bool may_lend() const { return lends_ && ring_->takes_far.load(std::memory_order_relaxed) != 0; }
+
+  // Something that has not been fetched, as far as we know.
+  [[nodiscard]] bool has_lent() const {
+    return lent_end_ != 0 && ring_->fetched.load(std::memory_order_acquire) < lent_end_;
+  }
+
+  // What lies in [from, to) is the program's again when this returns: nothing of it that is fetched later counts.
+  // As with a seqlock: we write the word, then the program writes its memory; the reader copies that memory, then reads
+  // the word (RingReader::is_void). If it has copied anything that the program wrote later, it sees the word. Of all
+  // records up to here, because a word is enough for that: those that are not meant are sent again.
+  void recall(std::uint64_t from, std::uint64_t to) {
+    if (!has_lent()) {
+      forget_lent();
+    } else if (from < lent_to_ && to > lent_from_) {
+      ring_->void_before.store(at_, std::memory_order_relaxed);
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      forget_lent();
+    }
   }
 
   // So much has been written and cannot be seen yet.
@@ -110,6 +158,29 @@ class RingWriter {
 
  private:
   [[nodiscard]] std::byte* place(std::uint64_t position) const { return ring_->data + position % Ring::kBytes; }
+
+  bool write_far(const wire::Flow& flow, const nic::OutPacket& p) {
+    wire::Headers headers = p.headers;
+    headers.bth.pad = 0;
+    const FarNote note{.address = std::bit_cast<std::uint64_t>(p.payload.front().data),
+                       .bytes = p.payload_bytes,
+                       .packets = p.packets};
+    const std::uint64_t bytes = wire::info(headers.bth.opcode).header_bytes + sizeof note + wire::kIcrcBytes;
+    std::byte* at = start(flow, bytes, {.flags = RecordHead::kFar});
+    if (at == nullptr) return false;
+    at += wire::encode_headers(headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
+    std::memcpy(at, &note, sizeof note);
+    std::memset(at + sizeof note, 0, wire::kIcrcBytes);
+    if (!has_lent()) forget_lent();
+    lent_from_ = std::min(lent_from_, note.address);
+    lent_to_ = std::max(lent_to_, note.address + note.bytes);
+    lent_end_ = at_;
+    return true;
+  }
+  void forget_lent() {
+    lent_from_ = ~std::uint64_t{0};
+    lent_to_ = lent_end_ = 0;
+  }
 
   // Writes the head of the newest record, last of all: the headers of the one before may have spilled over its place.
   // The first since publish() does not say yet that it is there.
@@ -157,6 +228,9 @@ class RingWriter {
   RecordHead newest_{};
   std::uint32_t first_next_ = 0;  // what the first record since publish() will say
   wire::Flow flow_{};             // of the last record
+  bool lends_ = false;
+  // Where the far payloads lie that may not have been fetched, and where the last of their records ends.
+  std::uint64_t lent_from_ = ~std::uint64_t{0}, lent_to_ = 0, lent_end_ = 0;
 };
 
 class RingReader {
@@ -170,16 +244,19 @@ class RingReader {
     return false;
   }
 
-  void expect_more() const { prefetch(place()); }
+  // It is on its way, if there is one by now.
+  void ask_for_next() const { prefetch(place()); }
+  // Did much come at once?
+  [[nodiscard]] bool streams() const { return streams_ || fetches_; }
 
   // Calls take(flow, datagram, how) for at most `budget` records, and hardly more bytes than kShare. What they were
   // read from is the sender's again some time after done(). Nothing that a sender writes can make this read outside of
   // the ring.
   template <class Take>
   std::uint32_t read(std::uint32_t budget, Take&& take) {
-    std::uint32_t count = 0;
+    std::uint32_t count = 0, far = 0;
     const std::uint64_t enough = at_ + kShare;
-    while (count < budget && at_ < enough) {
+    while (count < budget && at_ < enough && far < kFarShare) {
       const std::uint64_t offset = at_ % Ring::kBytes;
       const std::uint32_t next = next_of(place()).load(std::memory_order_acquire);
       if (next == 0) break;
@@ -205,20 +282,44 @@ class RingReader {
         record += sizeof flow_;
       }
       take(flow_, std::span<const std::byte>(record, head.bytes),
-           How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .packets = head.packets});
+           How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0,
+               .far = (head.flags & RecordHead::kFar) != 0,
+               .packets = head.packets});
+      far += (head.flags & RecordHead::kFar) != 0 ? 1 : 0;
       at_ += next;
       ++count;
       // Where the next one will be, the sender may be writing: that line would be long in coming. A stream has it here.
       if ((head.flags & RecordHead::kLast) != 0 && !streams_) break;
     }
     streams_ = count > 1;
+    fetches_ |= far > 0;
     return count;
   }
   // The sender is told when it is worth a cache line.
   void done() {
+    if (fetches_) [[unlikely]] {
+      fetches_ = false;
+      ring_->fetched.store(at_, std::memory_order_release);
+    }
     if (at_ - told_ < kShare) return;
     told_ = at_;
     ring_->taken.store(at_, std::memory_order_release);
+  }
+
+  // -- far payloads
+  [[nodiscard]] FarMemory::Token sender() const {
+    const std::int32_t process = ring_->process.load(std::memory_order_acquire);
+    return {.process = process,
+            .address = ring_->token_address.load(std::memory_order_relaxed),
+            .value = ring_->token.load(std::memory_order_relaxed)};
+  }
+  void take_far(bool on) { ring_->takes_far.store(on ? 1 : 0, std::memory_order_relaxed); }
+  // Of the record that take() is called with.
+  [[nodiscard]] std::uint64_t position() const { return at_; }
+  // To be asked after a payload has been copied: was it still to be had?
+  [[nodiscard]] bool is_void(std::uint64_t position) const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return position < ring_->void_before.load(std::memory_order_relaxed);
   }
 
  private:
@@ -228,6 +329,7 @@ class RingReader {
   std::uint64_t at_ = 0, told_ = 0;
   wire::Flow flow_{};     // of the last record
   bool streams_ = false;  // there were several the last time
+  bool fetches_ = false;  // far ones were among those since done()
   bool broken_ = false;   // the sender wrote nonsense: it is not heard any more
 };
 

@@ -2,6 +2,8 @@
 // that writes nonsense is not heard any more.
 #include "world/real/ring_port.h"
 
+#include <bit>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
@@ -48,6 +50,84 @@ TEST(Ring, ShowsRecordsOnlyWhenTheyArePublished) {
   EXPECT_FALSE(p.in.empty());
   EXPECT_EQ(p.take(), (std::vector{record(60, 1), record(20, 2)}));
   EXPECT_TRUE(p.in.empty());
+}
+
+// A train whose payload stays where it is.
+struct Lent {
+  explicit Lent(std::uint32_t size) : memory(size), piece{memory.data(), size} {
+    packet.flow = flow_from(2);
+    packet.headers.bth.opcode = wire::Opcode::srnic_write_only;
+    packet.payload = {&piece, 1};
+    packet.payload_bytes = size;
+    packet.packets = 16;
+    packet.far = true;
+  }
+  [[nodiscard]] std::uint64_t begin() const { return std::bit_cast<std::uint64_t>(memory.data()); }
+  [[nodiscard]] std::uint64_t end() const { return begin() + memory.size(); }
+
+  std::vector<std::byte> memory;
+  nic::Fragment piece;
+  nic::OutPacket packet{};
+};
+
+// The positions of far records that can be read now.
+std::vector<std::uint64_t> take_far(Pair& p) {
+  std::vector<std::uint64_t> positions;
+  p.in.read(64, [&](const wire::Flow&, std::span<const std::byte> datagram, How how) {
+    if (!how.far) return;
+    positions.push_back(p.in.position());
+    wire::Packet read;
+    ASSERT_EQ(wire::parse(datagram, read), Refusal::none);
+    EXPECT_EQ(read.payload.size(), sizeof(FarNote));
+  });
+  return positions;
+}
+
+TEST(Ring, SaysWhereAFarPayloadLies) {
+  Pair p;
+  Lent lent(65536);
+  ASSERT_TRUE(p.out.write(lent.packet.flow, lent.packet));
+  EXPECT_LE(p.out.unpublished(), 256U);
+  ASSERT_TRUE(p.out.publish());
+  p.in.read(1, [&](const wire::Flow&, std::span<const std::byte> datagram, How how) {
+    EXPECT_TRUE(how.far);
+    wire::Packet read;
+    ASSERT_EQ(wire::parse(datagram, read), Refusal::none);
+    FarNote note;
+    ASSERT_EQ(read.payload.size(), sizeof note);
+    std::memcpy(&note, read.payload.near().data(), sizeof note);
+    EXPECT_EQ(note.address, lent.begin());
+    EXPECT_EQ(note.bytes, 65536U);
+    EXPECT_EQ(note.packets, 16U);
+  });
+}
+
+TEST(Ring, RecallsWhatHasNotBeenFetched) {
+  Pair p;
+  Lent first(4096), second(4096);
+  ASSERT_TRUE(p.out.write(first.packet.flow, first.packet));
+  p.out.publish();
+  const auto fetched = take_far(p);
+  ASSERT_EQ(fetched.size(), 1U);
+  p.in.done();
+  p.out.recall(first.begin(), first.end());
+  EXPECT_FALSE(p.in.is_void(fetched[0])) << "too late: it is where it belongs";
+
+  ASSERT_TRUE(p.out.write(second.packet.flow, second.packet));
+  p.out.publish();
+  p.out.recall(first.begin(), first.end());
+  auto waiting = take_far(p);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_FALSE(p.in.is_void(waiting[0])) << "other memory was meant";
+  p.out.recall(second.begin() + 4095, second.end());
+  EXPECT_TRUE(p.in.is_void(waiting[0]));
+  p.in.done();
+
+  ASSERT_TRUE(p.out.write(first.packet.flow, first.packet));
+  p.out.publish();
+  waiting = take_far(p);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_FALSE(p.in.is_void(waiting[0])) << "it was sent later";
 }
 
 TEST(Ring, TellsTheFlowOfEachRecord) {

@@ -101,6 +101,11 @@ std::string read_wire(std::string_view value, Settings& settings) {
   return read_word(value, kWords, settings.wire);
 }
 
+std::string read_one_copy(std::string_view value, Settings& settings) {
+  static constexpr std::array kWords{Word<bool>{"auto", true}, Word<bool>{"off", false}};
+  return read_word(value, kWords, settings.one_copy);
+}
+
 std::string read_faults(std::string_view value, Settings& settings) {
   world::FaultPlan::Parsed parsed = world::FaultPlan::parse(value);
   if (!parsed.plan) return std::move(parsed.error);
@@ -208,6 +213,9 @@ constexpr std::array kSettings{
             "Who keeps bitmaps while srnic recovers from loss; responder: requesters keep none", read_bitmaps},
     Setting{"wire", "WEFT_WIRE", "auto|udp|shm",
             "How packets travel; auto: shared memory on this machine, else UDP; shm: else not at all", read_wire},
+    Setting{"one_copy", "WEFT_ONE_COPY", "auto|off",
+            "Long messages through shared memory are copied once, straight from the sender's memory; off: twice",
+            read_one_copy},
     Setting{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",
             read_faults},
     Setting{"loss", "WEFT_LOSS", "P", "Packets lost: a percentage (1%) or a fraction (0.01)", read_loss},

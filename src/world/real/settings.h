@@ -26,6 +26,7 @@ struct Settings {
   std::uint32_t window = nic::CardConfig{}.window_packets;
   bool requester_bitmaps = true;
   WireChoice wire = WireChoice::automatic;
+  bool one_copy = true;            // where the kernel allows it, long payloads are copied from program to program
   world::FaultPlan impairments{};  // of packets that leave and, if so said, that arrive
   bool impair_outbound = true, impair_inbound = false;
   std::uint64_t seed = 1;  // of the impairments

@@ -70,6 +70,7 @@ TEST_F(SettingsTest, NothingIsSetAtFirst) {
   EXPECT_EQ(usual.weights, nic::usual_weights());
   EXPECT_EQ(usual.works_per_turn, 8u);
   EXPECT_EQ(usual.burst_bytes, 16384u);
+  EXPECT_TRUE(usual.one_copy);
 }
 
 TEST_F(SettingsTest, EveryVariableIsRead) {
@@ -90,7 +91,8 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
                              {"WEFT_POLICY", "weighted"},
                              {"WEFT_WEIGHTS", "5,1, 255"},
                              {"WEFT_WORKS_PER_TURN", "4"},
-                             {"WEFT_BURST_BYTES", "65536"}});
+                             {"WEFT_BURST_BYTES", "65536"},
+                             {"WEFT_ONE_COPY", "off"}});
   EXPECT_THAT(set.addresses, ElementsAre(wire::Address::v4(127, 0, 0, 2),
                                          wire::Address{{0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}));
   EXPECT_EQ(set.transport, TransportChoice::roce);
@@ -106,6 +108,7 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.weights, (nic::Weights{5, 1, 255, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
   EXPECT_EQ(set.works_per_turn, 4u);
   EXPECT_EQ(set.burst_bytes, 65536u);
+  EXPECT_FALSE(set.one_copy);
 }
 
 TEST_F(SettingsTest, AWholePlanComesFirstAndPartsChangeIt) {

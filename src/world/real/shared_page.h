@@ -29,9 +29,17 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 struct Ring {
   static constexpr std::uint64_t kBytes = 1U << 19;
 
-  alignas(64) std::atomic<std::uint64_t> taken{0};  // up to where the sender may write again; the receiver's word
+  // -- the receiver's words
+  alignas(64) std::atomic<std::uint64_t> taken{0};  // up to where the sender may write again
+  std::atomic<std::uint64_t> fetched{0};            // up to where no far payload will be fetched any more
+  std::atomic<std::uint32_t> takes_far{0};          // it can read the sender's memory: payloads may stay there
+  // -- the sender's words, seldom written: they share the line
+  std::atomic<std::int32_t> process{0};  // by which the kernel knows it; 0: it lends no memory. Written last
+  std::atomic<std::uint64_t> token_address{0}, token{0};  // far_memory.h
+  std::atomic<std::uint64_t> void_before{0};              // far payloads before this position have been recalled
   alignas(64) std::byte data[kBytes];
 };
+static_assert(offsetof(Ring, data) == 64);
 
 struct Channel {
   Ring rings[2];  // [0]: from the lane with the lower place to the other

@@ -2,6 +2,7 @@
 // its time on the link.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -14,18 +15,31 @@
 
 namespace weft::sim {
 
-class CardWorld {
+class CardWorld final : public host::Lender {
  public:
   CardWorld(Network& network, HostIndex index, host::Device& device)
-      : network_(network), index_(index), device_(device) {}
+      : network_(network), index_(index), device_(device) {
+    device.set_lender(this);
+  }
 
-  // Host memory may change while a packet is under way, so the parcel takes a copy with it.
+  ~CardWorld() { device_.set_lender(nullptr); }
+  CardWorld(const CardWorld&) = delete;
+  CardWorld& operator=(const CardWorld&) = delete;
+
+  // Host memory may change while a packet is under way, so the parcel takes a copy with it; unless it is far.
   void emit(const nic::OutPacket& packet) {
-    const ParcelId id = network_.parcels().make(packet.payload_bytes);
+    const ParcelId id = packet.far ? network_.parcels().make_hollow(packet.payload_bytes)
+                                   : network_.parcels().make(packet.payload_bytes);
     Parcel& parcel = network_.parcels()[id];
     parcel.flow = packet.flow;
     parcel.headers = packet.headers;
     parcel.packets = static_cast<std::uint16_t>(packet.packets);
+    if (packet.far) {
+      parcel.loan.from = packet.payload.front().data;
+      parcel.loan.recalls = &recalls_;
+      parcel.loan.recalls_then = recalls_;
+      return network_.send(index_, id);
+    }
     std::byte* to = parcel.payload().data();
     for (const nic::Fragment& piece : packet.payload) {
       std::memcpy(to, piece.data, piece.bytes);
@@ -33,7 +47,17 @@ class CardWorld {
     }
     network_.send(index_, id);
   }
-  std::uint32_t longest_train(const wire::Flow&, wire::Qpn) { return train_bytes; }
+  nic::TrainLimits train_limits(const wire::Flow&, wire::Qpn) {
+    return {.near = train_bytes, .far = far_bytes, .far_from = 0};
+  }
+  bool fetch(std::byte* to, const wire::Payload& far) {
+    const auto& loan = static_cast<const ParcelLoan&>(far.loan());
+    if (*loan.recalls != loan.recalls_then) return false;
+    std::memcpy(to, std::bit_cast<const std::byte*>(far.address()), far.size());
+    return true;
+  }
+  void recall_all() override { ++recalls_; }
+  void recall(const std::byte*, std::uint64_t) override { ++recalls_; }
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   // Over the bus to the host's software, where it is heard after the control queue's delay.
@@ -53,6 +77,7 @@ class CardWorld {
   };
   [[nodiscard]] std::deque<TimedLoss>& losses() { return losses_; }
   std::uint32_t train_bytes = 0;                // what may travel as one; no network does that
+  std::uint32_t far_bytes = 0;                  // likewise, with the payload left behind
   Time control_delay = 0;                       // of the control queue, each way
   std::uint64_t lost_from = 1, lost_count = 0;  // these loss events never arrive; the first is 1
 
@@ -65,6 +90,7 @@ class CardWorld {
   host::Device& device_;
   bool news_ = false;
   std::uint64_t told_ = 0;
+  std::uint64_t recalls_ = 0;
   std::deque<TimedLoss> losses_;
 };
 

@@ -16,6 +16,10 @@ constexpr std::size_t kMaxDatagram = wire::kMaxHeaderBytes + PayloadPool::kMaxBy
 
 void corrupt(Parcel& parcel, world::Random& random) {
   if (parcel.refusal != Refusal::none) return;  // damaged before, on another link
+  if (parcel.loan.from != nullptr) {            // where payloads are left behind nothing is damaged, but it may be lost
+    parcel.refusal = Refusal::bad_icrc;
+    return;
+  }
   static constexpr std::array<std::byte, PayloadPool::kMaxBytes> kZeros{};
   const std::span<const std::byte> payload =
       parcel.buffer.data != nullptr ? parcel.payload() : std::span(kZeros).first(parcel.payload_bytes);
@@ -39,7 +43,7 @@ void corrupt(Parcel& parcel, world::Random& random) {
   assert(read.payload.size() <= parcel.payload_bytes);
   parcel.flow = read.flow;
   parcel.headers = read.headers;
-  if (parcel.buffer.data != nullptr) std::memcpy(parcel.buffer.data, read.payload.data(), read.payload.size());
+  if (parcel.buffer.data != nullptr) std::memcpy(parcel.buffer.data, read.payload.near().data(), read.payload.size());
   parcel.payload_bytes = static_cast<std::uint32_t>(read.payload.size());
 }
 

@@ -65,6 +65,8 @@ class Host {
     assert(bytes <= PayloadPool::kMaxBytes);
     effects_.train_bytes = bytes;
   }
+  // Likewise, but the payload stays behind until the receiver places it.
+  void lend_payloads(std::uint32_t bytes) { effects_.far_bytes = bytes; }
   void ring_doorbells();  // after calls to the device itself
 
   // -- to be awaited --

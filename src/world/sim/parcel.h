@@ -2,6 +2,7 @@
 // their index; whoever holds the index owns the parcel and hands it on or releases it.
 #pragma once
 
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,14 @@ constexpr std::uint32_t wire_bytes(bool v4, wire::Opcode opcode, std::uint32_t p
   return (frame < 64 ? 64 : frame) + 20;
 }
 
+// A payload that stays in the sending host's memory until it is placed. The sender counts its recalls: one since the
+// packet was sent, and the packet is lost.
+struct ParcelLoan : wire::Loan {
+  const std::byte* from = nullptr;         // nullptr: it travels
+  const std::uint64_t* recalls = nullptr;  // the sender's
+  std::uint64_t recalls_then = 0;
+};
+
 struct alignas(64) Parcel {
   // What links and switches look at comes first, in one cache line.
   std::uint32_t wire_bytes = 0;            // set when it is sent
@@ -39,13 +48,18 @@ struct alignas(64) Parcel {
   std::uint16_t packets = 1;  // more than one: a train (wire/packet.h)
   wire::Flow flow;
   wire::Headers headers;
+  ParcelLoan loan;
 
   // Empty when the payload is a length only.
   [[nodiscard]] std::span<const std::byte> payload() const { return {buffer.data, buffer.data ? payload_bytes : 0}; }
   // Not const: who may only read the parcel may only read its payload.
   // NOLINTNEXTLINE(readability-make-member-function-const)
   [[nodiscard]] std::span<std::byte> payload() { return {buffer.data, buffer.data ? payload_bytes : 0}; }
-  [[nodiscard]] wire::Packet packet() const { return {flow, headers, payload(), packets}; }
+  // The packet refers to the parcel.
+  [[nodiscard]] wire::Packet packet() const {
+    if (loan.from == nullptr) return {flow, headers, payload(), packets};
+    return {flow, headers, wire::Payload::far(loan, std::bit_cast<std::uint64_t>(loan.from), payload_bytes), packets};
+  }
 };
 static_assert(sizeof(Parcel) == 256);
 
@@ -71,6 +85,7 @@ class ParcelPool {
     parcel.buffer = {};
     parcel.refusal = Refusal::none;
     parcel.packets = 1;
+    parcel.loan = {};
     return id;
   }
   ParcelId make(const wire::Flow& flow, const wire::Headers& headers, std::uint32_t payload_bytes) {

@@ -1,0 +1,65 @@
+// The payload of a packet: bytes at hand, or bytes that still lie in the sender's memory (far) and that only the world
+// can fetch from there. A far payload has a length like any other, so a packet is judged without it; but whoever wants
+// the bytes has to say near(), which a far one does not have.
+#pragma once
+
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft::wire {
+
+// Where a far payload is from, as the world that will fetch it knows it: worlds derive their own from this.
+struct Loan {};
+
+class Payload {
+ public:
+  Payload() = default;
+  template <class Bytes>
+    requires std::convertible_to<const Bytes&, std::span<const std::byte>>
+    // NOLINTNEXTLINE(google-explicit-constructor): bytes at hand are a payload
+    Payload(const Bytes& near) : Payload(near.data(), near.size()) {}
+
+    // The loan outlives the packet.
+    static Payload far(const Loan& loan, std::uint64_t address, std::size_t bytes) {
+      Payload out;
+      out.address_ = address;
+      out.bytes_ = bytes;
+      out.loan_ = &loan;
+      return out;
+    }
+
+    [[nodiscard]] std::size_t size() const { return bytes_; }
+    [[nodiscard]] bool empty() const { return bytes_ == 0; }
+    [[nodiscard]] bool is_far() const { return loan_ != nullptr; }
+
+    // Nothing, of a far one: what cannot be fetched must not be made up.
+    [[nodiscard]] std::span<const std::byte> near() const {
+      assert(!is_far());
+      if (is_far()) [[unlikely]]
+        return {};
+      return {near_, bytes_};
+    }
+    // Of a far one: its loan, and its address in the sender's memory, which is not ours.
+    [[nodiscard]] const Loan& loan() const { return *loan_; }
+    [[nodiscard]] std::uint64_t address() const { return address_; }
+
+    [[nodiscard]] Payload part(std::size_t from, std::size_t bytes) const {
+      assert(from <= bytes_ && bytes <= bytes_ - from);
+      return is_far() ? far(*loan_, address_ + from, bytes) : Payload(near_ + from, bytes);
+    }
+
+   private:
+    Payload(const std::byte* near, std::size_t bytes) : near_(near), bytes_(bytes) {}
+
+    union {
+      const std::byte* near_ = nullptr;
+      std::uint64_t address_;
+    };
+    std::size_t bytes_ = 0;
+    const Loan* loan_ = nullptr;
+};
+
+}  // namespace weft::wire

@@ -1,0 +1,182 @@
+// Long messages between lanes on one host are copied once, from the sender's memory to the receiver's, where the kernel
+// does that. Where it does not, and when the memory is the sender's program's again, they are not.
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lanes.h"
+#include "world/real/far_memory.h"
+
+namespace weft::real {
+namespace {
+
+using nic::Counter;
+using nic::Status;
+
+constexpr wire::Address kHere = wire::Address::v4(127, 0, 3, 9);
+constexpr std::uint32_t kBytes = 64 * 1024;
+constexpr std::uint64_t kThere = 500'000;
+
+struct Pair {
+  explicit Pair(bool a_may = true, bool b_may = true) : a(settings(a_may)), b(settings(b_may)) {
+    qa = a.make_qp();
+    qb = b.make_qp();
+    a.connect(*qa, kHere, qb->qpn());
+    b.connect(*qb, kHere, qa->qpn());
+    for (std::size_t i = 0; i < a.memory.size(); ++i) a.memory[i] = static_cast<std::byte>(i * 7 + i / 4096);
+  }
+  static Settings settings(bool one_copy) {
+    Settings s;
+    s.addresses = {kHere};
+    s.wire = WireChoice::shm;
+    s.one_copy = one_copy;
+    s.max_qps = 64;
+    return s;
+  }
+  void write(std::uint64_t from = 0, std::uint32_t bytes = kBytes) {
+    a.write(*qa, from, bytes, kThere, b.key);
+    ASSERT_EQ(a.wait().status, Status::success);
+    ASSERT_EQ(std::memcmp(a.memory.data() + from, b.memory.data() + kThere, bytes), 0);
+  }
+  template <class What>
+  static std::uint64_t count(TestLane& of, What what) {
+    const std::lock_guard guard(of.lane.lock());
+    return of.lane.device().card().counters.get(what);
+  }
+  [[nodiscard]] std::uint64_t fetched() { return count(b, Counter::one_copy_fetches); }
+
+  TestLane a, b;
+  host::QueuePair *qa = nullptr, *qb = nullptr;
+};
+
+TEST(OneCopy, IsMadeOfLongMessagesOnceTheReceiverHasTried) {
+  Pair p;
+  p.write();  // by this the receiver learns that somebody sends long messages
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    p.write(i * 4096);
+    EXPECT_EQ(p.fetched(), i);
+  }
+  p.write(0, 300'000);
+  EXPECT_GE(p.fetched(), 6U);
+  const std::uint64_t before = p.fetched();
+  p.write(0, 16 * 1024);
+  EXPECT_EQ(p.fetched(), before) << "short ones are quicker through the ring";
+}
+
+TEST(OneCopy, IsMadeOfWhatIsRead) {
+  Pair p;
+  for (int i = 0; i < 3; ++i) {
+    {
+      const std::lock_guard guard(p.b.lane.lock());
+      const nic::Sge sge{kThere, kBytes, p.b.key};
+      ASSERT_EQ(p.qb->post_send({.kind = nic::WorkKind::read, .sges = {&sge, 1}, .remote_key = p.a.key}),
+                host::Error::none);
+      p.b.lane.rang();
+    }
+    ASSERT_EQ(p.b.wait().status, Status::success);
+    EXPECT_EQ(std::memcmp(p.a.memory.data(), p.b.memory.data() + kThere, kBytes), 0);
+  }
+  EXPECT_GE(p.fetched(), 1U);
+}
+
+TEST(OneCopy, IsNotMadeIfEitherSideWantsNone) {
+  for (const bool sender_may : {false, true}) {
+    Pair p(sender_may, !sender_may);
+    for (int i = 0; i < 4; ++i) p.write(i);
+    EXPECT_EQ(p.fetched(), 0U);
+  }
+}
+
+// Memory that its owner can read and the kernel does not hand to others.
+TEST(OneCopy, GivesWayToTwoWhereMemoryCannotBeRead) {
+#ifdef SYS_memfd_secret
+  const auto fd = static_cast<int>(syscall(SYS_memfd_secret, 0));
+  if (fd < 0 || ftruncate(fd, kBytes) != 0) GTEST_SKIP() << "no secret memory here";
+  void* secret = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (secret == MAP_FAILED) GTEST_SKIP() << "no secret memory here";
+  std::memset(secret, 0x5A, kBytes);
+  {
+    Pair p;
+    p.write();
+    p.write();
+    ASSERT_EQ(p.fetched(), 1U);
+    wire::Key key{};
+    {
+      const std::lock_guard guard(p.a.lane.lock());
+      key = *p.a.lane.device().register_region(
+          p.a.domain, {.memory = static_cast<std::byte*>(secret), .length = kBytes, .address = 0, .rights = {}});
+      const nic::Sge sge{0, kBytes, key};
+      ASSERT_EQ(p.qa->post_send(
+                    {.kind = nic::WorkKind::write, .sges = {&sge, 1}, .remote_address = kThere, .remote_key = p.b.key}),
+                host::Error::none);
+      p.a.lane.rang();
+    }
+    EXPECT_EQ(p.a.wait().status, Status::success);
+    EXPECT_EQ(std::memcmp(secret, p.b.memory.data() + kThere, kBytes), 0);
+    EXPECT_EQ(Pair::count(p.b, Refusal::payload_gone), 1U);
+    p.write();
+    EXPECT_EQ(p.fetched(), 1U) << "nothing more is left in a memory that could not be read";
+  }
+  munmap(secret, kBytes);
+#else
+  GTEST_SKIP() << "no secret memory here";
+#endif
+}
+
+// The receiver is held up, and meanwhile the sender's program gets its memory back.
+TEST(OneCopy, IsNotMadeOfMemoryThatIsTheProgramsAgain) {
+  Pair p;
+  p.write();
+  p.write();
+  {
+    const std::lock_guard held(p.b.lane.lock());
+    const nic::Sge sge{kThere, kBytes, p.b.key};
+    ASSERT_EQ(p.qb->post_receive({.id = 2, .sges = {&sge, 1}}), host::Error::none);
+    const std::lock_guard guard(p.a.lane.lock());
+    const nic::Sge from{0, kBytes, p.a.key};
+    ASSERT_EQ(p.qa->post_send({.kind = nic::WorkKind::send, .sges = {&from, 1}}), host::Error::none);
+    p.a.lane.rang();
+    host::QpAttributes error;
+    error.state = nic::QpState::error;
+    ASSERT_EQ(p.qa->modify(error, host::QpMask::state), host::Error::none);
+    p.a.lane.rang();
+    std::vector<nic::Completion> done(1);
+    ASSERT_EQ(p.a.cq->poll(done), 1U);
+    EXPECT_EQ(done[0].status, Status::flushed);
+    std::memset(p.a.memory.data(), 0xEE, kBytes);
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (Pair::count(p.b, Refusal::payload_gone) == 0 && std::chrono::steady_clock::now() < until) {
+    EXPECT_TRUE(p.b.poll().empty());
+  }
+  EXPECT_EQ(Pair::count(p.b, Refusal::payload_gone), 1U);
+  EXPECT_TRUE(p.b.poll().empty());
+}
+
+TEST(FarMemory, IsReadOnlyOfTheProgramThatIsMeant) {
+  const std::uint64_t token = 0x1234'5678'9ABC'DEF0, data = 42;
+  const FarMemory::Token right{.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token), .value = token};
+  std::uint64_t seen = 0;
+  auto* to = static_cast<std::byte*>(static_cast<void*>(&seen));
+  const auto from = std::bit_cast<std::uint64_t>(&data);
+  EXPECT_TRUE(FarMemory(right).is_there());
+  EXPECT_TRUE(FarMemory(right).read(to, from, sizeof seen));
+  EXPECT_EQ(seen, data);
+  EXPECT_FALSE(FarMemory(right).read(to, 8, sizeof seen)) << "nothing lies there";
+  FarMemory::Token other = right;
+  other.value += 1;
+  EXPECT_FALSE(FarMemory(other).is_there());
+  EXPECT_FALSE(FarMemory(other).read(to, from, sizeof seen));
+  EXPECT_FALSE(FarMemory().is_there());
+}
+
+}  // namespace
+}  // namespace weft::real
