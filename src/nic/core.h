@@ -53,9 +53,10 @@ class Core {
   // What a message has left that may leave.
   struct Left {
     std::uint32_t bytes = 0;
-    std::uint32_t room = 0;    // packets, in the window
-    std::int64_t turn = 0;     // bytes
-    bool in_one_piece = true;  // in host memory
+    std::uint32_t message = 0;  // bytes, all of it
+    std::uint32_t room = 0;     // packets, in the window
+    std::int64_t turn = 0;      // bytes
+    bool in_one_piece = true;   // in host memory
   };
   // A far train may be longer than what is left of the turn. A turn is there so that others need not wait long: a far
   // train costs this card its headers, whatever its length. It is the last of its turn, and the window bounds it.
@@ -66,7 +67,7 @@ class Core {
       out.flow.destination = c.peer;
       const TrainLimits longest = world.train_limits(out.flow, c.peer_qpn);
       const std::uint32_t most = std::min(packets_of(left.bytes, c.mtu_shift), left.room);
-      if (longest.far != 0 && left.in_one_piece) {
+      if (longest.far != 0 && left.in_one_piece && left.message <= longest.far_message) {
         const std::uint32_t packets = std::min(most, longest.far >> c.mtu_shift);
         if (packets > 1 && std::min(packets << c.mtu_shift, left.bytes) >= longest.far_from) return {packets, true};
       }

@@ -65,10 +65,10 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;
 };
 
-// How long trains to a peer may be, in bytes. Those that the peer fetches itself have limits of their own: below
-// `far_from` they do not pay.
+// How long trains to a peer may be, in bytes. Those that the peer fetches itself have limits of their own: shorter ones
+// than `far_from`, and those of longer messages than `far_message`, do not pay.
 struct TrainLimits {
-  std::uint32_t near = 0, far = 0, far_from = 0;
+  std::uint32_t near = 0, far = 0, far_from = 0, far_message = 0;
 };
 
 // Some worlds carry trains, at least to some peers.

@@ -129,8 +129,13 @@ class RequestsOut {
     const std::uint32_t window = window_of(core_, c);
     while (budget.bytes > 0 && packets_under_way(c) < window) {
       const std::uint32_t left = w.length - c.next_offset;
-      const typename Core<W>::Train train = core_.train_of(
-          c, {.bytes = left, .room = window - packets_under_way(c), .turn = budget.bytes, .in_one_piece = w.sges == 1});
+      typename Core<W>::Train train;
+      if (left > path_mtu(c)) {
+        const std::uint32_t room = window - packets_under_way(c);
+        const bool whole = w.sges == 1;
+        train = core_.train_of(
+            c, {.bytes = left, .message = w.length, .room = room, .turn = budget.bytes, .in_one_piece = whole});
+      }
       const std::uint32_t packets = train.packets;
       const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, train}, c.next_psn, budget);
       if (r != Refusal::none) return stall(c, Status::local_protection, r);

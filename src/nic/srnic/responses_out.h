@@ -105,7 +105,8 @@ class ResponsesOut {
   [[nodiscard]] Train train_of(const Context& c, const SavedResponse& s, const TurnBudget& budget) {
     if (s.atomic) return {};
     const std::uint32_t left = s.length - (c.responses.out_next.since(s.first) << c.mtu_shift);
-    return core_.train_of(c, {.bytes = left, .room = window_of(core_, c) - packets_under_way(c), .turn = budget.bytes});
+    const std::uint32_t room = window_of(core_, c) - packets_under_way(c);
+    return core_.train_of(c, {.bytes = left, .message = s.length, .room = room, .turn = budget.bytes});
   }
 
   // One packet of a response, or a train of them.

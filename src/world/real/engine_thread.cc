@@ -19,9 +19,11 @@ namespace weft::real {
 namespace {
 
 constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
+constexpr Time kMoment = microseconds(20);     // in which a program that polls has polled again
 constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
 constexpr Time kFetching = microseconds(50);   // or this, while a neighbour copies from our memory: then it will answer
 constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
+constexpr std::uint32_t kPauses = 4;           // before others may have the processor
 // Between tries to come back to a new broker: at first, and at last.
 constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
 
@@ -127,16 +129,20 @@ void Lane::Engine::tick(Guard& guard) {
   epoll_event event{};
   int told = 0;
   bool at_work = true;
+  Time wait = kTick;
   do {
-    told = wait_for_events(watched_.get(), {&event, 1}, kTick);
+    told = wait_for_events(watched_.get(), {&event, 1}, wait);
     if (told != 0) break;
     const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
-    at_work = polled || posted;
-    // One that only posts takes nothing in, and what it has posted last may wait for a poll that is long in coming.
-    if (at_work && (!polled || deferred_posts_ != 0) && guard.try_lock()) {
+    const bool deferred = deferred_posts_.load(std::memory_order_relaxed) != 0;
+    at_work = polled || posted || wait < kTick;
+    // One that only posts takes nothing in, and what it has posted last may wait for a poll that is long in coming. Who
+    // polls need not be disturbed for that: it is waited for a little.
+    if (at_work && !polled && (posted || deferred) && guard.try_lock()) {
       progress(clock_.now(), false);
       guard.unlock();
     }
+    wait = polled && deferred && wait == kTick ? kMoment : kTick;
   } while (at_work && comes_back_at_ == kNever);  // between two tries to come back to a broker we look at the clock
   if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
   guard.lock();
@@ -147,6 +153,7 @@ void Lane::Engine::tick(Guard& guard) {
 
 void Lane::Engine::drive(Guard& guard) {
   Time last = clock_.now();
+  std::uint32_t pauses = 0;
   for (Time now = last; now - last < (port_.has_lent() ? kFetching : kAfterglow); now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
@@ -155,7 +162,7 @@ void Lane::Engine::drive(Guard& guard) {
       last = clock_.now();
     }
     guard.unlock();  // whoever waits for it may have it
-    std::this_thread::yield();
+    if (++pauses % kPauses == 0) std::this_thread::yield();
     guard.lock();
     if (stopping_ || driver_ == Driver::program) return;
   }

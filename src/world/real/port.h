@@ -49,7 +49,10 @@ class Port final : public host::Lender {
     const Route& route = route_to(flow, place_of(destination));
     const bool joins = !slow_ && route.lane != nullptr && route.lane->ring && route.lane->takes_trains();
     if (!joins) return {};
-    return {.near = kLongestTrain, .far = route.lane->out.may_lend() ? kLongestFar : 0, .far_from = kFarFrom};
+    return {.near = kLongestTrain,
+            .far = route.lane->out.may_lend() ? kLongestFar : 0,
+            .far_from = kFarFrom,
+            .far_message = kFarMessage};
   }
   // Of the far payload that take() is called with; without a lender, it was told that we do not fetch.
   [[nodiscard]] const RingLoan& loan() const { return loan_; }

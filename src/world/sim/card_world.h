@@ -48,7 +48,7 @@ class CardWorld final : public host::Lender {
     network_.send(index_, id);
   }
   nic::TrainLimits train_limits(const wire::Flow&, wire::Qpn) {
-    return {.near = train_bytes, .far = far_bytes, .far_from = 0};
+    return {.near = train_bytes, .far = far_bytes, .far_from = 0, .far_message = ~0U};
   }
   bool fetch(std::byte* to, const wire::Payload& far) {
     const auto& loan = static_cast<const ParcelLoan&>(far.loan());
