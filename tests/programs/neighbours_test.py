@@ -34,6 +34,11 @@ class Neighbours(Stage):
             self.assertEqual(said.count("ping data"), 10)
             self.finish(server)
 
+    def test_programs_under_valgrind(self):
+        """It has no epoll_pwait2 and no membarrier: the lane's thread once span there, and nothing arrived."""
+        for said in self.exchange("valgrind", "--tool=none", "ibv_rc_pingpong", "-g", 0, "-e", "-c", "-n", 50):
+            self.assertIn("50 iters in", said)
+
     def test_weft_memory_tells_what_a_running_program_takes(self):
         port = free_port()
         server = self.start("ibv_rc_pingpong", "-g", 0, "-p", port, address=self.address(), flags=("--max-qps", 100))

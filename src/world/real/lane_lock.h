@@ -1,11 +1,12 @@
 // The lock of a lane. Every call of a program takes it, and nearly always it is free, and the last to have it was the
-// same thread. So a thread that takes it often enough becomes its favourite: taking it is then a store between two looks,
-// without an atomic instruction, which costs as much as a fifth of an empty poll. Whoever else wants it first ends the
-// favour; that takes long and is rare. For all others taking it is one atomic instruction, and giving it back a store.
+// same thread. So a thread that takes it often enough becomes its favourite: taking it is then a store between two
+// looks, without an atomic instruction. Whoever else wants it first ends the favour; that takes long and is rare. For
+// all others taking it is one atomic instruction, and giving it back a store.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include <pthread.h>
@@ -46,7 +47,7 @@ class LaneLock {
 
   static Thread this_thread() {
 #if defined(__GNUC__) && !defined(__clang__)
-    return reinterpret_cast<Thread>(__builtin_thread_pointer());
+    return std::bit_cast<Thread>(__builtin_thread_pointer());
 #else
     return static_cast<Thread>(pthread_self());
 #endif

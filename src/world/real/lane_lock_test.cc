@@ -29,8 +29,8 @@ TEST(LaneLock, LetsOneInAtATime) {
   EXPECT_EQ(count, kThreads * kTimes);
 }
 
-// One after the other is alone with it for long enough to become its favourite, while another takes it now and then: that
-// ends the favour each time.
+// One after the other is alone with it for long enough to become its favourite, while another takes it now and then:
+// that ends the favour each time.
 TEST(LaneLock, LetsOneInAtATimeThoughItHasFavourites) {
   constexpr int kThreads = 6, kTimes = 30'000;
   LaneLock lock;

@@ -58,8 +58,8 @@ inline constexpr std::uint64_t kLine = 64;  // bytes of a cache line
 // What one end does before the other hears of it, in bytes: they are to copy at the same time, not in turn.
 inline constexpr std::uint64_t kShare = 32 * 1024;
 inline constexpr std::uint32_t kLongestTrain = 32 * 1024;  // bytes; of 256 each it is 128 packets
-// Far trains: what the kernel takes to find pages is spread over more bytes. Below kFarFrom two copies are quicker. They
-// also are for messages that do not fit twice into one processor's cache: two processors have two.
+// Far trains: what the kernel takes to find pages is spread over more bytes. Below kFarFrom two copies are quicker.
+// They also are for messages that do not fit twice into one processor's cache: two processors have two.
 inline constexpr std::uint32_t kLongestFar = 128 * 1024, kFarFrom = 40 * 1024, kFarMessage = 512 * 1024;
 inline constexpr std::uint32_t kFarShare = 2;  // that a receiver fetches before it says so
 inline constexpr std::uint64_t kMaxDatagram = kLongestTrain + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
