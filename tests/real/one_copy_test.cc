@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -162,7 +163,8 @@ TEST(OneCopy, IsNotMadeOfMemoryThatIsTheProgramsAgain) {
 }
 
 TEST(FarMemory, IsReadOnlyOfTheProgramThatIsMeant) {
-  const std::uint64_t token = 0x1234'5678'9ABC'DEF0, data = 42;
+  std::uint64_t token = 0x1234'5678'9ABC'DEF0;
+  const std::uint64_t data = 42;
   const FarMemory::Token right{.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token), .value = token};
   std::uint64_t seen = 0;
   auto* to = static_cast<std::byte*>(static_cast<void*>(&seen));
@@ -176,6 +178,12 @@ TEST(FarMemory, IsReadOnlyOfTheProgramThatIsMeant) {
   EXPECT_FALSE(FarMemory(other).is_there());
   EXPECT_FALSE(FarMemory(other).read(to, from, sizeof seen));
   EXPECT_FALSE(FarMemory().is_there());
+  // Its number was right a while ago, and may be somebody else's by now.
+  FarMemory known(right);
+  EXPECT_TRUE(known.read(to, from, sizeof seen));
+  token = ~token;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_FALSE(known.read(to, from, sizeof seen));
 }
 
 }  // namespace

@@ -1,22 +1,29 @@
 #include "world/real/far_memory.h"
 
-#include <array>
 #include <bit>
 
 #include <sys/uio.h>
 
+#include "world/real/clock.h"
+
 namespace weft::real {
 
-// The kernel finds the process once for each call, so a token that is right says whose the other bytes are.
-bool FarMemory::read(std::byte* to, std::uint64_t from, std::size_t bytes) const {
-  if (token_.process == 0) return false;
-  std::uint64_t seen = ~token_.value;
-  const std::array<iovec, 2> here{iovec{&seen, sizeof seen}, iovec{to, bytes}};
-  const std::array<iovec, 2> there{iovec{std::bit_cast<void*>(token_.address), sizeof seen},
-                                   iovec{std::bit_cast<void*>(from), bytes}};
-  const unsigned long pieces = bytes > 0 ? 2 : 1;
-  const ssize_t got = process_vm_readv(token_.process, here.data(), pieces, there.data(), pieces, 0);
-  return got == static_cast<ssize_t>(sizeof seen + bytes) && seen == token_.value;
+bool FarMemory::is_there() {
+  const Time now = clock_now();
+  std::uint64_t value = ~token_.value;
+  if (token_.process == 0 || !copy(&value, token_.address, sizeof value) || value != token_.value) return false;
+  seen_ = now;
+  return true;
+}
+
+// The clock is read after the copy: who was stopped in between has to look again.
+bool FarMemory::read(std::byte* to, std::uint64_t from, std::size_t bytes) {
+  return copy(to, from, bytes) && (clock_now() - seen_ < kSure || is_there());
+}
+
+bool FarMemory::copy(void* to, std::uint64_t from, std::size_t bytes) const {
+  const iovec here{to, bytes}, there{std::bit_cast<void*>(from), bytes};
+  return process_vm_readv(token_.process, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 }  // namespace weft::real
