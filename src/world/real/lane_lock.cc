@@ -29,17 +29,23 @@ long futex(std::atomic<std::uint32_t>& word, int deed, std::uint32_t value, cons
   return syscall(SYS_futex, &word, deed | FUTEX_PRIVATE_FLAG, value, limit, nullptr, 0);
 }
 
+bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
+
 // Does the kernel make other processors see what this one has written? ThreadSanitizer does not know that it does.
 bool can_make_all_see() {
 #if defined(__SANITIZE_THREAD__)
   return false;
 #else
-  static const bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  return can;
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 #endif
 }
 
-void make_all_see() { (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
+// In a child process what its parent has asked for may count or not. The last way takes milliseconds, and always works.
+void make_all_see() {
+  if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) [[likely]]
+    return;
+  if (!can_make_all_see() || !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) (void)membarrier(MEMBARRIER_CMD_GLOBAL);
+}
 
 }  // namespace
 
