@@ -18,4 +18,14 @@ inline void prefetch_to_write(const void* at) {
 #endif
 }
 
+// For one that was just written and that another processor waits for: it goes to the cache that they share. Where a
+// processor has no such hint, this is an instruction that does nothing.
+inline void hand_over(const void* line) {
+#if defined(__x86_64__)
+  asm volatile("cldemote %0" ::"m"(*static_cast<const char*>(line)));
+#else
+  (void)line;
+#endif
+}
+
 }  // namespace weft

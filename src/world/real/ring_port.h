@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/prefetch.h"
 #include "nic/world.h"
@@ -54,7 +55,8 @@ static_assert(sizeof(How) == 8);
 constexpr std::uint64_t record_bytes(std::uint64_t datagram, bool has_flow) {
   return (sizeof(RecordHead) + (has_flow ? sizeof(wire::Flow) : 0) + datagram + 7) & ~7ULL;
 }
-inline constexpr std::uint64_t kLine = 64;  // bytes of a cache line
+inline constexpr std::uint64_t kLine = 64;          // bytes of a cache line
+inline constexpr std::uint64_t kSmall = 4 * kLine;  // records of so much, published together, are handed over
 // What one end does before the other hears of it, in bytes: they are to copy at the same time, not in turn.
 inline constexpr std::uint64_t kShare = 32 * 1024;
 inline constexpr std::uint32_t kLongestTrain = 32 * 1024;  // bytes; of 256 each it is 128 packets
@@ -150,7 +152,11 @@ class RingWriter {
     finish_newest();
     next_of(place(at_)).store(0, std::memory_order_relaxed);
     next_of(place(published_)).store(first_next_, std::memory_order_release);
-    published_ = at_;
+    const std::uint64_t begin = std::exchange(published_, at_);
+    // A small one is waited for.
+    if (at_ - begin <= kSmall) {
+      for (std::uint64_t line = begin; line < at_; line += kLine) hand_over(place(line));
+    }
     // Where the next small record goes on, and the one after it begins; its first line is the reader's, who waits.
     prefetch_to_write(place(at_ + kLine));
     prefetch_to_write(place(at_ + 2 * kLine));
