@@ -134,25 +134,7 @@ std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers, std:
   return icrc_extend(icrc_extend(masked.icrc(), payload), std::span(kPad).first(pad));
 }
 
-std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers,
-                      std::span<const std::span<const std::byte>> payload, Ipv4Ident ident) {
-  if (payload.size() == 1) return icrc_of(flow, headers, payload.front(), ident);
-  assert(headers.size() >= Bth::kBytes && headers.size() <= kMaxHeaderBytes);
-  std::size_t size = 0;
-  for (const auto& piece : payload) size += piece.size();
-  const std::size_t pad = pad_for(size);
-  Masked masked(flow, headers.size() + size + pad + kIcrcBytes, ident);
-  masked.add_headers(headers);
-  std::uint32_t icrc = masked.icrc();
-  for (const auto& piece : payload) icrc = icrc_extend(icrc, piece);
-  return icrc_extend(icrc, std::span(kPad).first(pad));
-}
-
 namespace {
-
-bool has_icrc_size(std::span<const std::byte> udp_payload) {
-  return udp_payload.size() >= Bth::kBytes + kIcrcBytes && udp_payload.size() <= kMaxUdpPayloadBytes;
-}
 
 std::uint32_t icrc_of_datagram(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident) {
   Masked masked(flow, udp_payload.size(), ident);
@@ -200,15 +182,19 @@ bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4
          icrc_of_datagram(flow, udp_payload, ident) == load_icrc(udp_payload.last<kIcrcBytes>());
 }
 
-bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
-  if (!has_icrc_size(udp_payload)) return false;
-  const std::uint32_t difference = icrc_of_datagram(flow, udp_payload, {}) ^ load_icrc(udp_payload.last<kIcrcBytes>());
-  if (difference == 0 || !flow.destination.is_v4()) return difference == 0;
+bool is_of_ident(const Flow& flow, std::uint32_t difference, std::size_t udp_payload_bytes) {
+  if (!flow.destination.is_v4()) return difference == 0;
   // From behind the identification (bytes 4 and 5 of the IP header) to the ICRC, and the identification's own two
   // bytes: what is left then is the identification itself, in the low half of the register.
   constexpr std::size_t kBehindIdent = Ipv4::kBytes - 6 + Udp::kBytes;
-  const std::size_t covered = kBehindIdent + udp_payload.size() - kIcrcBytes;
+  const std::size_t covered = kBehindIdent + udp_payload_bytes - kIcrcBytes;
   return times(difference, undo_bytes(covered + 2)) <= 0xFFFF;
+}
+
+bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
+  if (!has_icrc_size(udp_payload)) return false;
+  const std::uint32_t difference = icrc_of_datagram(flow, udp_payload, {}) ^ load_icrc(udp_payload.last<kIcrcBytes>());
+  return difference == 0 || is_of_ident(flow, difference, udp_payload.size());
 }
 
 }  // namespace weft::wire

@@ -23,11 +23,9 @@ namespace weft::wire {
 // Over payload and pad.
 [[nodiscard]] std::uint32_t icrc_extend(std::uint32_t crc, std::span<const std::byte> bytes);
 
-// All of it, the zero pad of the payload included. A payload may come in pieces.
+// All of it, the zero pad of the payload included.
 [[nodiscard]] std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers,
                                     std::span<const std::byte> payload, Ipv4Ident ident = {});
-[[nodiscard]] std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers,
-                                    std::span<const std::span<const std::byte>> payload, Ipv4Ident ident = {});
 
 // Is the ICRC at the end of this UDP payload right? False for anything shorter than BTH and ICRC.
 [[nodiscard]] bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4Ident ident = {});
@@ -35,6 +33,12 @@ namespace weft::wire {
 // The same when the IPv4 identification is not known: a UDP socket does not show it. The CRC is linear, so a wrong
 // identification leaves a difference of which only 2^16 are possible for a length; any other is damage. IPv6 has none.
 [[nodiscard]] bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload);
+// May this difference between two ICRCs of a UDP payload come from the identification alone?
+[[nodiscard]] bool is_of_ident(const Flow& flow, std::uint32_t difference, std::size_t udp_payload_bytes);
+// Room for BTH and ICRC, and not too long for UDP.
+[[nodiscard]] constexpr bool has_icrc_size(std::span<const std::byte> udp_payload) {
+  return udp_payload.size() >= Bth::kBytes + kIcrcBytes && udp_payload.size() <= kMaxUdpPayloadBytes;
+}
 
 // On the wire the least significant byte comes first, unlike everything else.
 constexpr void store_icrc(std::span<std::byte, kIcrcBytes> out, std::uint32_t icrc) {

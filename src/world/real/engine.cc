@@ -7,7 +7,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#include "wire/icrc.h"
 #include "world/large_pages.h"
 #include "world/real/addresses.h"
 #include "world/real/clock.h"
@@ -245,7 +244,7 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
     why = read_note(p);
   if (p.packets != 1 && why == Refusal::none && !wire::may_be_train(p)) [[unlikely]]
     why = Refusal::bad_length;
-  if (why == Refusal::none && how.has_icrc && !wire::icrc_matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
+  if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
   if (why != Refusal::none) [[unlikely]] {
     card_.on_refused(why);
     port_.note_refused(flow, datagram, why);

@@ -14,6 +14,7 @@
 
 #include "host/device.h"
 #include "nic/card.h"
+#include "wire/flow_icrc.h"
 #include "world/real/broker_line.h"
 #include "world/real/effects.h"
 #include "world/real/lane.h"
@@ -124,6 +125,7 @@ class Lane::Engine : public PrintsStats {
   std::array<wire::Packet, kBatch> batch_;
   std::array<RingLoan, kBatch> loans_;  // of those in the batch that are far
   std::uint32_t batched_ = 0;
+  wire::FlowIcrc icrc_;  // of what arrives
 
   Driver driver_ = Driver::thread;
   std::uint32_t polls_since_armed_ = 0;               // while the thread drives

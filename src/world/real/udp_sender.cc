@@ -89,7 +89,7 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
   std::byte* at = header + header_bytes;
   if (p.payload_bytes == 0 && route.merge) {
     wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes),
-                     wire::icrc_of(flow, {header, header_bytes}, std::span<const std::byte>{}));
+                     icrc_.of(flow, {header, header_bytes}));
     arena_used_ += total;
     held_[held_count_++] = {&route, header, total, flow.traffic_class};
     return;
@@ -101,7 +101,8 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
       std::memcpy(at, piece.data, piece.bytes);
       at += piece.bytes;
     }
-    icrc = wire::icrc_of(flow, {header, header_bytes}, std::span<const std::byte>(header + header_bytes, at));
+    std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
+    icrc = icrc_.of(flow, std::span<const std::byte>(header, at + pad));
   } else {
     append(message, header, header_bytes);
     Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
@@ -110,9 +111,9 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
       append(message, piece.data, piece.bytes);
       pieces.set(count++, {piece.data, piece.bytes});
     }
-    icrc = wire::icrc_of(flow, {header, header_bytes}, pieces.first(count));
+    icrc = icrc_.of(flow, {header, header_bytes}, pieces.first(count));
+    std::memset(at, 0, wire::kIcrcBytes);
   }
-  std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
   wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);
   std::byte* end = at + pad + wire::kIcrcBytes;
   copies ? append(message, header, static_cast<std::size_t>(end - header))

@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 
 #include "nic/world.h"
+#include "wire/flow_icrc.h"
 #include "world/real/socket_address.h"
 
 namespace weft::real {
@@ -74,6 +75,7 @@ class UdpSender {
   [[nodiscard]] static bool says_by_itself(UdpRoute& route, std::uint8_t traffic_class, bool first);
   void send(std::size_t first, std::size_t count);
 
+  wire::FlowIcrc icrc_;
   std::unique_ptr<std::byte[]> arena_;
   std::size_t arena_used_ = 0;
   std::array<Pending, kMessages> messages_{};
