@@ -45,7 +45,7 @@ class Card {
   }
   void on_packets(Time now, std::span<const wire::Packet> packets) {
     core_.now = now;
-    if (packets.size() > 1) {
+    if (packets.size() > 2) {  // fewer are not worth it
       std::uint32_t requests = 0;
       for (const wire::Packet& p : packets) fetch_behind_context(p, requests);
     }

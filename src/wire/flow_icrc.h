@@ -8,38 +8,53 @@
 
 #include "wire/icrc.h"
 #include "wire/packet.h"
+#include "wire/short_icrc.h"
 
 namespace weft::wire {
 
 class FlowIcrc {
  public:
-  // Of all that is covered from the BTH to the last byte of padding.
-  [[nodiscard]] std::uint32_t of(const Flow& flow, std::span<const std::byte> covered);
+  // Of all that is covered from the BTH to the last byte of padding. The port is a word of its own: that of a socket
+  // may differ from what the flow says.
+  [[nodiscard]] std::uint32_t of(const Flow& flow, std::uint16_t source_port, std::span<const std::byte> covered) {
+    return from_bth_on(start(flow, source_port, covered.size() + kIcrcBytes), covered);
+  }
   // The same when the payload lies in pieces; padding is added.
-  [[nodiscard]] std::uint32_t of(const Flow& flow, std::span<const std::byte> headers,
+  [[nodiscard]] std::uint32_t of(const Flow& flow, std::uint16_t source_port, std::span<const std::byte> headers,
                                  std::span<const std::span<const std::byte>> payload);
-  // As icrc_matches_any_ident().
-  [[nodiscard]] bool matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload);
+  // As icrc_matches_any_ident(). What is not a multiple of four bytes long is no packet (wire/codec.h).
+  [[nodiscard]] bool matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
+    if (!has_icrc_size(udp_payload) || udp_payload.size() % 4 != 0) return false;
+    const std::uint32_t icrc = of(flow, flow.source_port, udp_payload.first(udp_payload.size() - kIcrcBytes));
+    const std::uint32_t difference = icrc ^ load_icrc(udp_payload.last<kIcrcBytes>());
+    return difference == 0 || is_of_ident(flow, difference, udp_payload.size());
+  }
 
  private:
   struct Start {
-    Flow flow{};
-    std::uint32_t bytes = 0;  // of the UDP payload; no packet has none
+    Address source{}, destination{};
+    std::uint32_t port_and_bytes = 0;  // of the UDP payload; no packet has none
     std::uint32_t icrc = 0;
   };
   static constexpr std::size_t kStarts = 64;
+  static constexpr std::size_t kShort = 256;  // what is longer is quicker in the library
 
-  [[nodiscard]] std::uint32_t start(const Flow& flow, std::size_t udp_payload_bytes) {
-    const std::size_t hash = udp_payload_bytes / 4 + flow.source_port + flow.source.bytes[15];
-    Start& s = starts_[hash % kStarts];
-    const bool known = s.bytes == udp_payload_bytes && s.flow.source_port == flow.source_port &&
-                       s.flow.source == flow.source && s.flow.destination == flow.destination;
-    if (!known) [[unlikely]]
-      s = {.flow = flow,
-           .bytes = static_cast<std::uint32_t>(udp_payload_bytes),
-           .icrc = icrc_begin(flow, udp_payload_bytes)};
-    return s.icrc;
+  [[nodiscard]] static std::uint32_t key_of(std::uint16_t source_port, std::size_t udp_payload_bytes) {
+    return std::uint32_t{source_port} << 16 | static_cast<std::uint32_t>(udp_payload_bytes);
   }
+  [[nodiscard]] Start& place_of(std::uint32_t key) { return starts_[(key >> 2 ^ key >> 16) % kStarts]; }
+  [[nodiscard]] std::uint32_t start(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes) {
+    const std::uint32_t key = key_of(source_port, udp_payload_bytes);
+    const Start& s = place_of(key);
+    const bool known = s.port_and_bytes == key && s.source == flow.source && s.destination == flow.destination;
+    return known ? s.icrc : start_anew(flow, source_port, udp_payload_bytes);
+  }
+  [[nodiscard]] static std::uint32_t from_bth_on(std::uint32_t start, std::span<const std::byte> covered) {
+    if (covered.size() <= kShort && kHasShortIcrc) return short_icrc(start, covered);
+    return long_icrc(start, covered);
+  }
+  [[nodiscard]] std::uint32_t start_anew(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes);
+  [[nodiscard]] static std::uint32_t long_icrc(std::uint32_t start, std::span<const std::byte> covered);
 
   std::array<Start, kStarts> starts_{};
 };

@@ -13,12 +13,13 @@
 #define WEFT_CARRYLESS [[gnu::target("pclmul,sse4.1")]] inline
 
 namespace weft::wire {
-namespace {
 
-const bool kHasCarryless = [] {
+const bool kHasShortIcrc = [] {
   __builtin_cpu_init();
   return __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.1") != 0;
 }();
+
+namespace {
 
 // Polynomials modulo the CRC's, P, with the coefficient of the highest power in the lowest bit, as the CRC has them.
 // Products of such numbers come out one bit short, which is why the powers are shifted by one.
@@ -74,7 +75,13 @@ WEFT_CARRYLESS std::uint32_t reduce(Block sum) {
   return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(sum, times), 1));
 }
 
-[[gnu::target("pclmul,sse4.1")]] std::uint32_t folded(std::uint32_t before, const std::byte* at, std::size_t bytes) {
+}  // namespace
+
+[[gnu::target("pclmul,sse4.1")]] std::uint32_t short_icrc(std::uint32_t before,
+                                                          std::span<const std::byte> headers_and_more) {
+  const std::byte* at = headers_and_more.data();
+  const std::size_t bytes = headers_and_more.size();
+  assert(bytes >= Bth::kBytes && bytes % 4 == 0);
   // The BTH was written in words, perhaps just now: it is read in words, or it would have to be waited for. Zeros in
   // front change nothing, so the first block is what makes the others whole.
   const std::uint32_t first = word(at) ^ ~before, second = word(at + 4) | 0xFF, third = word(at + 8);
@@ -103,22 +110,13 @@ WEFT_CARRYLESS std::uint32_t reduce(Block sum) {
   return ~reduce(sum);
 }
 
-}  // namespace
-
-bool has_short_icrc() { return kHasCarryless; }
-
-std::uint32_t short_icrc(std::uint32_t before, std::span<const std::byte> headers_and_more) {
-  assert(headers_and_more.size() >= Bth::kBytes && headers_and_more.size() % 4 == 0);
-  return folded(before, headers_and_more.data(), headers_and_more.size());
-}
-
 }  // namespace weft::wire
 
 #else
 
 namespace weft::wire {
 
-bool has_short_icrc() { return false; }
+const bool kHasShortIcrc = false;
 
 std::uint32_t short_icrc(std::uint32_t, std::span<const std::byte>) {
   assert(!"there is none for this processor");

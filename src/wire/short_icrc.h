@@ -9,10 +9,10 @@
 
 namespace weft::wire {
 
-[[nodiscard]] bool has_short_icrc();
+extern const bool kHasShortIcrc;
 
 // `before` is icrc_begin()'s. From the BTH on; its byte that routers change is read as ones. A multiple of four bytes,
-// and a BTH at least. Only where has_short_icrc().
+// and a BTH at least. Only where kHasShortIcrc.
 [[nodiscard]] std::uint32_t short_icrc(std::uint32_t before, std::span<const std::byte> headers_and_more);
 
 }  // namespace weft::wire

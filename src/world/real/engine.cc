@@ -212,10 +212,14 @@ void Lane::Engine::transmit(Time now) {
   port_.set_now(now);
   deferred_posts_.store(0, std::memory_order_relaxed);
   deferred_answers_ = 0;
-  // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
-  if (!port_.blocked()) card_.give_turns(now, 1);
-  port_.show();
-  for (std::uint32_t turns = 1; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
+  std::uint32_t turns = 0;
+  if (port_.has_rings() && !port_.blocked()) {
+    // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
+    card_.give_turns(now, 1);
+    port_.show();
+    ++turns;
+  }
+  for (; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
   const bool asleep = sleeping_ && driver_ == Driver::thread;
   if (asleep && (card_.has_work() || next_deadline() < wakes_at_)) kick();

@@ -168,27 +168,33 @@ void Port::on_met(Incoming& in) {
 // ---- out
 
 void Port::emit(const nic::OutPacket& packet) {
-  wire::Flow flow = packet.flow;
-  Route& route = route_to(flow, place_of(packet.headers.bth.destination));
-  flow.source_port = route.udp.source_port;  // the socket's; the ICRC covers it
+  Route& route = route_to(packet.flow, place_of(packet.headers.bth.destination));
   if (slow_) [[unlikely]] {
-    const world::Verdict fate = faults_out_ ? faults_out_->judge(now_, flow) : world::Verdict{};
-    if (tap_ || (faults_out_ && !faults_out_->leaves_alone(fate))) return emit_slowly(flow, packet, fate);
+    if (took_its_way_slowly(route, packet)) return;
   }
   if (route.lane == nullptr) {
     if (is_out_of_reach(route, place_of(packet.headers.bth.destination))) [[unlikely]]
       return;
-    return sender_.add(route.udp, flow, packet);
+    return sender_.add(route.udp, packet);
   }
   use(*route.lane);
   if (route.lane->ring) {
-    if (!route.lane->out.write(flow, packet)) ++ring_full_;
+    if (!route.lane->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
     if (packet.far || route.lane->out.unpublished() >= kShare) route.lane->publish();
   } else {
     route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
                            wire::kIcrcBytes);
-    sender_.add(route.udp, flow, packet);
+    sender_.add(route.udp, packet);
   }
+}
+
+// False: nothing befalls it, and nobody looks.
+bool Port::took_its_way_slowly(const Route& route, const nic::OutPacket& packet) {
+  const wire::Flow flow = flow_by(route, packet.flow);
+  const world::Verdict fate = faults_out_ ? faults_out_->judge(now_, flow) : world::Verdict{};
+  if (!tap_ && (!faults_out_ || faults_out_->leaves_alone(fate))) return false;
+  emit_slowly(flow, packet, fate);
+  return true;
 }
 
 void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate) {

@@ -69,6 +69,8 @@ class Port final : public host::Lender {
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
   void show();  // what is in rings is there to be seen; all the rest happens with flush()
   void flush();
+  // Do packets to neighbours go through rings? Else what is owed goes first, and with a small message in one datagram.
+  [[nodiscard]] bool has_rings() const { return wire_ != WireChoice::udp && !lanes_.empty(); }
   // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
   [[nodiscard]] bool blocked();
 
@@ -211,6 +213,12 @@ class Port final : public host::Lender {
     unreached_ += out ? 1 : 0;
     return out;
   }
+  // From the port of the socket that it leaves by; the ICRC covers it.
+  [[nodiscard]] static wire::Flow flow_by(const Route& route, wire::Flow flow) {
+    flow.source_port = route.udp.source_port;
+    return flow;
+  }
+  [[nodiscard]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate);
   [[nodiscard]] auto departure() {

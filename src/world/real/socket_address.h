@@ -1,6 +1,8 @@
 // Between the addresses of the wire and those of the socket interface.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -35,15 +37,16 @@ inline SocketAddress socket_address(const wire::Address& address, std::uint16_t 
   return out;
 }
 
+// In words: this is done for every datagram, and who looks at the address next would wait for its bytes.
 inline wire::Address wire_address(const SocketAddress& from) {
-  wire::Address out;
+  std::array<std::uint32_t, 4> words{};
   if (from.any.sa_family == AF_INET) {
-    out = wire::Address::v4(0, 0, 0, 0);
-    std::memcpy(out.bytes.data() + 12, &from.v4.sin_addr, 4);
+    words[2] = htonl(0xFFFF);
+    words[3] = from.v4.sin_addr.s_addr;
   } else {
-    std::memcpy(out.bytes.data(), &from.v6.sin6_addr, 16);
+    std::memcpy(words.data(), &from.v6.sin6_addr, sizeof words);
   }
-  return out;
+  return std::bit_cast<wire::Address>(words);
 }
 
 inline std::uint16_t port_of(const SocketAddress& from) {

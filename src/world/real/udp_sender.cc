@@ -78,7 +78,7 @@ void UdpSender::append(Pending& message, const std::byte* data, std::size_t byte
   ++message.parts;
 }
 
-void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& p) {
+void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
   const std::uint8_t pad = p.headers.bth.pad;
   const bool copies = p.payload_bytes <= kCopied;
   make_room(p.payload.size() + 2, wire::kMaxHeaderBytes + 16 + (copies ? p.payload_bytes : 0));
@@ -89,12 +89,12 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
   std::byte* at = header + header_bytes;
   if (p.payload_bytes == 0 && route.merge) {
     wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes),
-                     icrc_.of(flow, {header, header_bytes}));
+                     icrc_.of(p.flow, route.source_port, {header, header_bytes}));
     arena_used_ += total;
-    held_[held_count_++] = {&route, header, total, flow.traffic_class};
+    held_[held_count_++] = {&route, header, total, p.flow.traffic_class};
     return;
   }
-  Pending& message = message_for(route, flow.traffic_class, total);
+  Pending& message = message_for(route, p.flow.traffic_class, total);
   std::uint32_t icrc = 0;
   if (copies) {
     for (const nic::Fragment& piece : p.payload) {
@@ -102,7 +102,7 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
       at += piece.bytes;
     }
     std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
-    icrc = icrc_.of(flow, std::span<const std::byte>(header, at + pad));
+    icrc = icrc_.of(p.flow, route.source_port, std::span<const std::byte>(header, at + pad));
   } else {
     append(message, header, header_bytes);
     Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
@@ -111,7 +111,7 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacke
       append(message, piece.data, piece.bytes);
       pieces.set(count++, {piece.data, piece.bytes});
     }
-    icrc = icrc_.of(flow, {header, header_bytes}, pieces.first(count));
+    icrc = icrc_.of(p.flow, route.source_port, {header, header_bytes}, pieces.first(count));
     std::memset(at, 0, wire::kIcrcBytes);
   }
   wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);
@@ -204,27 +204,27 @@ void UdpSender::add_held() {
 // One small message, and what is owed in front of it (joined.h): as one piece of memory it costs the kernel least to
 // send. Segments would have to be announced by control messages, at both ends.
 bool UdpSender::left_plainly() {
-  if (message_count_ + held_count_ == 0 || message_count_ > 1) return false;
-  UdpRoute& route = message_count_ == 1 ? *messages_[0].route : *held_[0].route;
-  const bool one_piece = message_count_ == 0 || (messages_[0].segments == 1 && messages_[0].parts == 1 &&
-                                                 messages_[0].traffic_class == route.traffic_class);
-  if (!route.connected || !one_piece || (held_count_ > 0 && message_count_ + held_count_ > 1 && !route.joins))
-    return false;
-  std::size_t bytes = message_count_ == 1 ? messages_[0].bytes : 0;
+  const std::size_t packets = message_count_ + held_count_;
+  if (message_count_ > 1 || packets == 0) return false;
+  const bool alone = message_count_ == 0;
+  UdpRoute& route = alone ? *held_[0].route : *messages_[0].route;
+  if (!route.connected || (packets > 1 && !route.joins)) return false;
+  const std::byte* const begin = held_count_ > 0 ? held_[0].data : static_cast<std::byte*>(parts_[0].iov_base);
+  const std::byte* end = begin;
   for (std::size_t i = 0; i < held_count_; ++i) {
-    if (held_[i].route != &route || held_[i].traffic_class != route.traffic_class) return false;
-    bytes += held_[i].bytes;
+    const Held& h = held_[i];
+    if (h.route != &route || h.traffic_class != route.traffic_class || h.data != end) return false;
+    end += h.bytes;
   }
-  const void* data = message_count_ == 1 ? parts_[0].iov_base : held_[0].data;
-  if (message_count_ + held_count_ > 1) {
-    if (bytes > kJoined) return false;
-    std::byte* at = joined_.data();
-    for (std::size_t i = 0; i < held_count_; ++i) at = std::copy_n(held_[i].data, held_[i].bytes, at);
-    if (message_count_ == 1) std::memcpy(at, parts_[0].iov_base, messages_[0].bytes);
-    data = joined_.data();
+  if (!alone) {
+    const Pending& m = messages_[0];
+    const bool follows =
+        m.segments == 1 && m.parts == 1 && m.traffic_class == route.traffic_class && parts_[0].iov_base == end;
+    if (!follows) return false;
+    end += m.bytes;
   }
   ++calls_;
-  if (send_plainly(route.socket, data, bytes) < 0) return false;
+  if (send_plainly(route.socket, begin, static_cast<std::size_t>(end - begin)) < 0) return false;
   message_count_ = held_count_ = part_count_ = arena_used_ = 0;
   return true;
 }

@@ -36,7 +36,7 @@ class UdpSender {
   UdpSender();
 
   // The payload must stay until flush().
-  void add(UdpRoute& route, const wire::Flow& flow, const nic::OutPacket& packet);
+  void add(UdpRoute& route, const nic::OutPacket& packet);
   void add(UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram);
   [[nodiscard]] bool empty() const { return message_count_ + held_count_ == 0; }
   void flush();
@@ -64,7 +64,6 @@ class UdpSender {
     std::uint8_t traffic_class;
   };
   static constexpr std::size_t kHeld = 32;
-  static constexpr std::size_t kJoined = 1024;  // bytes of a datagram that is put together from several packets
 
   [[nodiscard]] bool left_plainly();
   void add_held();
@@ -82,7 +81,6 @@ class UdpSender {
   std::size_t message_count_ = 0;
   std::array<Held, kHeld> held_;
   std::size_t held_count_ = 0;
-  std::array<std::byte, kJoined> joined_;
   std::array<iovec, kParts> parts_{};
   std::size_t part_count_ = 0;
   std::array<mmsghdr, kMessages> headers_{};

@@ -52,7 +52,7 @@ class Udp : public testing::Test {
     p.headers.bth.opcode = opcode;
     p.headers.bth.pad = wire::pad_for(bytes);
     p.payload_bytes = bytes;
-    sender.add(route, flow, p);
+    sender.add(route, p);
   }
   // All that comes until nothing has for a while.
   Arrived receive() {
@@ -78,15 +78,27 @@ class Udp : public testing::Test {
   std::array<std::byte, 4096> payload{};
 };
 
-TEST_F(Udp, PutsAnAcknowledgementInFrontOfAMessage) {
-  send(Opcode::rc_send_only, 64);
+TEST_F(Udp, SendsAcknowledgementsAndTheMessageBehindThemAsOneDatagram) {
+  const std::array sockets{in.get()};
+  receiver.set_plain(sockets, true);  // as a receiver of segments it would not see the difference
   send(Opcode::rc_ack);
+  send(Opcode::rc_ack);
+  send(Opcode::rc_send_only, 64);
   sender.flush();
   EXPECT_EQ(sender.calls(), 1U);
   EXPECT_TRUE(sender.empty());
   const Arrived a = receive();
-  EXPECT_THAT(a.opcodes, ElementsAre(Opcode::rc_ack, Opcode::rc_send_only));
+  EXPECT_THAT(a.opcodes, ElementsAre(Opcode::rc_ack, Opcode::rc_ack, Opcode::rc_send_only));
   EXPECT_EQ(a.datagrams, 1U);
+}
+
+// What is owed waits for what is larger, and does not get in front of it: they are two segments then.
+TEST_F(Udp, SendsAMessageAndTheAcknowledgementBehindItAsSegments) {
+  send(Opcode::rc_send_only, 64);
+  send(Opcode::rc_ack);
+  sender.flush();
+  EXPECT_EQ(sender.calls(), 1U);
+  EXPECT_THAT(receive().opcodes, ElementsAre(Opcode::rc_send_only, Opcode::rc_ack));
 }
 
 // Whoever is not known to take them apart gets segments.
