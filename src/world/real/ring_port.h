@@ -244,10 +244,13 @@ class RingReader {
  public:
   explicit RingReader(Ring& ring) : ring_(&ring) {}
 
-  // If it is not, the rest of what may be a small record is on its way from the sender's processor.
+  // If it is not, the rest of what may be a small record is on its way from the sender's processor, and so is what
+  // may follow it.
   [[nodiscard]] bool empty() const {
-    if (next_of(place()).load(std::memory_order_acquire) == 0 || broken_) return true;
+    const std::uint32_t next = next_of(place()).load(std::memory_order_acquire);
+    if (next == 0 || broken_) return true;
     prefetch(place() + kLine);  // inside of the channel, or just behind it: it is only asked for
+    prefetch(place() + next);
     return false;
   }
 
