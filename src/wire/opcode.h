@@ -36,6 +36,8 @@ enum class Opcode : std::uint8_t {
   srnic_ack = 0xD1, srnic_atomic_response = 0xD2, srnic_compare_swap = 0xD3, srnic_fetch_add = 0xD4,
   srnic_send_last_invalidate = 0xD6, srnic_send_only_invalidate = 0xD7,
   srnic_response_ack = 0xDE,
+  // With a receipt for what the other side has sent: + 0x20.
+  srnic_send_only_receipt = 0xE4, srnic_write_only_receipt = 0xEA,
 };
 // clang-format on
 
@@ -138,6 +140,11 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   table[0xDE] = table[0xD1];
   table[0xDE].verb = Verb::response_ack;
   table[0xDE].name = "srnic RESPONSE ACK";
+  table[0xE4] = table[0xC4];
+  table[0xE4].name = "srnic SEND only with receipt";
+  table[0xEA] = table[0xCA];
+  table[0xEA].name = "srnic WRITE only with receipt";
+  table[0xE4].receipt = table[0xEA].receipt = true;
 }
 
 constexpr std::array<OpcodeInfo, 256> make_opcodes() {

@@ -88,7 +88,6 @@ inline const std::vector<Line>& lines() {
       {0x64, Service::ud, Verb::send, Step::only, {deth}, true},
       {0x65, Service::ud, Verb::send, Step::only, {deth, immediate}, true},
       {0x81, Service::cnp, Verb::cnp, Step::only, {cnp_reserved}, false},
-      // srnic
       {0xC0, Service::rc, Verb::send, Step::first, {sequence}, true},
       {0xC1, Service::rc, Verb::send, Step::middle, {sequence}, true},
       {0xC2, Service::rc, Verb::send, Step::last, {sequence}, true},
@@ -113,6 +112,8 @@ inline const std::vector<Line>& lines() {
       {0xD6, Service::rc, Verb::send, Step::last, {sequence, ieth}, true},
       {0xD7, Service::rc, Verb::send, Step::only, {sequence, ieth}, true},
       {0xDE, Service::rc, Verb::response_ack, Step::only, {sequence, receipt}, false},
+      {0xE4, Service::rc, Verb::send, Step::only, {sequence, receipt}, true},
+      {0xEA, Service::rc, Verb::write, Step::only, {sequence, target, receipt}, true},
   };
   return kLines;
 }

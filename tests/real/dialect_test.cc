@@ -198,7 +198,8 @@ TEST_F(Foreign, ACardOfAnotherVersionGetsRoce) {
   host::QueuePair* qp = connected();
   const auto question = peer.hear();
   ASSERT_TRUE(question && question->mad);
-  peer.say(kOwn, wire::answer_to(*question->mad, {2, 3}));
+  constexpr std::uint8_t kLater = wire::kDialectVersions.highest + 1;
+  peer.say(kOwn, wire::answer_to(*question->mad, {kLater, kLater}));
   EXPECT_EQ(soon(*qp, Dialect::roce), Dialect::roce);
 }
 

@@ -92,6 +92,7 @@ Node::Node(sim::Host& on, const BedSpec& spec)
       arena(on.allocate(domain, spec.arena_bytes, kEveryRight)) {
   host.join_packets(spec.train_bytes);
   host.lend_payloads(spec.far_bytes);
+  host.give_turns_first(spec.turns_first);
   fill(arena.bytes, arena_seed(spec.seed, on.index()));
 }
 

@@ -46,6 +46,7 @@ struct BedSpec {
   nic::CardConfig card = kSmallCard;
   nic::Dialect dialect = usual_dialect();
   std::uint32_t train_bytes = usual_train_bytes(), far_bytes = usual_far_bytes();
+  bool turns_first = usual_train_bytes() != 0;  // as it is where trains are: what is owed may travel with a message
   std::uint16_t port_mtu = 4096;
   std::size_t arena_bytes = 64 * 1024;
   std::uint32_t cq_entries = 256;

@@ -217,7 +217,10 @@ Crafted Attack::request(const Connection& c) {
       .carrying(bytes, static_cast<unsigned>(packets_))
       .at(a.address + from, choices_.one_in(8) ? key() : a.key, announced)
       .atomic(a.address + from, choices_.one_in(8) ? key() : a.key, 1, 2)
-      .invalidating(key());
+      .invalidating(key())
+      .receipt(
+          choices_.one_in(4) ? static_cast<std::uint8_t>(choices_.next(256)) : std::uint8_t{0},
+          context.unacked_psn.plus(static_cast<std::uint32_t>(choices_.next(std::min(under_way(context), 64U) + 2))));
 }
 
 Crafted Attack::response(const Connection& c) {
@@ -241,8 +244,8 @@ Crafted Attack::response(const Connection& c) {
 
 // A request that stands where it might, or a little ahead; what it says of its message is often true.
 Crafted Attack::srnic_request(const Connection& c) {
-  constexpr unsigned kOpcodes[] = {0xC0, 0xC1, 0xC2, 0xC4, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9,
-                                   0xCA, 0xCA, 0xCB, 0xCC, 0xCC, 0xD3, 0xD4, 0xD6, 0xD7};
+  constexpr unsigned kOpcodes[] = {0xC0, 0xC1, 0xC2, 0xC4, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xCA,
+                                   0xCA, 0xCB, 0xCC, 0xCC, 0xD3, 0xD4, 0xD6, 0xD7, 0xE4, 0xEA};
   const nic::Context& context = c.qp->context();
   const auto opcode = static_cast<Opcode>(kOpcodes[choices_.next(std::size(kOpcodes))]);
   const wire::OpcodeInfo& info = wire::info(opcode);

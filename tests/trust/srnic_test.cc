@@ -117,6 +117,38 @@ TEST_F(TrustSrnic, T63_ReceiptsForWhatWasNeverSent) {
   expect_others_work();
 }
 
+// Only good news travels with a request; a lie about what has arrived is none.
+TEST_F(TrustSrnic, T63_ReceiptsThatTravelWithRequests) {
+  const Psn first = post(peer, WorkKind::write, 2 * 256).sent.at(0).headers.bth.psn;
+  const auto with = [&](std::uint8_t syndrome, Psn expected, std::uint16_t run = 0) {
+    return peer.request(Opcode::srnic_write_only_receipt)
+        .psn(peer.next)
+        .in(0, 0, 0)
+        .at(area.address + 1024, area.key, 0)
+        .carrying(64, 3)
+        .receipt(syndrome, expected, run);
+  };
+  // Not ready, each NAK, what is missing, and what means nothing. Expect: nothing of the packet counts.
+  for (const std::uint8_t syndrome : {0x22, 0x60, 0x61, 0x62, 0x63, 0x80, 0x40, 0xFF}) {
+    EXPECT_TRUE(dropped(victim.receive(with(syndrome, first.plus(2), 1)), Refusal::bad_syndrome)) << int{syndrome};
+  }
+  // More than was ever sent. Expect: counted, and nothing completes; the request is a request all the same.
+  const Effects ghost = victim.receive(with(kAck, first.plus(3)));
+  EXPECT_TRUE(counted(ghost, Refusal::ack_ghost));
+  EXPECT_TRUE(ghost.completions.empty());
+  peer.next = peer.next.plus(1);
+  // The truth. Expect: the work is done, and the request carried out.
+  const Effects done = victim.receive(with(kAck, first.plus(2)));
+  ASSERT_EQ(done.completions.size(), 1U);
+  EXPECT_EQ(done.completions[0].status, Status::success);
+  EXPECT_TRUE(accepted(done, peer)) << text_of(done);
+  peer.next = peer.next.plus(1);
+  // And again. Expect: a duplicate, of both.
+  EXPECT_TRUE(victim.receive(with(kAck, first.plus(2))).completions.empty());
+  EXPECT_EQ(peer.state(), QpState::rts);
+  expect_others_work();
+}
+
 // Nothing is under way, so nothing can have been refused, and no work may fail that was never posted or never sent.
 TEST_F(TrustSrnic, T63_RefusalsOfWhatWasNeverSent) {
   const Psn next = peer.qp->context().next_psn;

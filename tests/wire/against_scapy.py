@@ -80,13 +80,14 @@ BTH_NAMES = {
 # scapy 2.5 has no names for SEND with invalidate.
 OPCODES = {code: name for code, name in _bth_opcodes.items() if not name.startswith("RD_")} | {
     0x16: "RC_SEND_LAST_WITH_INVALIDATE", 0x17: "RC_SEND_ONLY_WITH_INVALIDATE"}
-# The srnic dialect: each is its RC opcode + 0xC0, and one more.
+# The srnic dialect: each is its RC opcode + 0xC0, and three more.
 OPCODES |= {0xC0 + code: "SRNIC" + name[2:] for code, name in OPCODES.items() if name.startswith("RC_")}
-OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE"}
+OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE", 0xE4: "SRNIC_SEND_ONLY_RECEIPT", 0xEA: "SRNIC_RDMA_WRITE_ONLY_RECEIPT"}
 
 
 def srnic_extensions(name):
-    """The same for the srnic dialect: a Sequence in all, a target in every WRITE, a receipt in acknowledgements."""
+    """The same for the srnic dialect: a Sequence in all, a target in every WRITE, a receipt in acknowledgements,
+    and in requests that say so."""
     found = [Sequence]
     if "RDMA_WRITE" in name:
         found.append(Target)
@@ -94,7 +95,7 @@ def srnic_extensions(name):
         found.append(RETH)
     if name.endswith(("COMPARE_SWAP", "FETCH_ADD")):
         found.append(AtomicETH)
-    if "ACKNOWLEDGE" in name:
+    if "ACKNOWLEDGE" in name or "RECEIPT" in name:
         found.append(AtomicAckETH if "ATOMIC" in name else Receipt)
     if "WITH_IMMEDIATE" in name:
         found.append(ImmDt)

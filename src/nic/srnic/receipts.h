@@ -54,6 +54,21 @@ class Receipts {
     if (c.responder_stopped) stop(c);
   }
 
+  // Is this an acknowledgement, and nothing else?
+  [[nodiscard]] static bool is_plain(std::uint8_t syndrome) { return syndrome < 0x20; }
+  // May what is owed travel with a request? Good news may: it is the newest, whatever becomes of others.
+  [[nodiscard]] static bool may_ride(Context& c) {
+    return c.owes_ack && is_plain(c.owed_syndrome) && !c.responder_stopped && !requests_in(c).recovering();
+  }
+  void ride(Context& c, wire::Headers& h) {
+    c.owes_ack = false;
+    h.receipt = {.syndrome = c.owed_syndrome,
+                 .expected = requests_in(c).expected,
+                 .run = 0,
+                 .marked = std::exchange(c.marked, std::uint16_t{0})};
+    core_.count(Counter::acks_sent);
+  }
+
   // At once: these `run` packets that end with `psn` are here. For what the next receipt would not say any more.
   void tell_arrived(Context& c, const Inflow& f, wire::Psn psn, std::uint16_t run, wire::Sequence at) {
     if (!core_.state.config.requester_bitmaps) return;
@@ -67,7 +82,7 @@ class Receipts {
   static constexpr std::uint8_t kSelective = wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
 
   void send(Context& c, const Inflow& f, std::uint8_t syndrome) {
-    const bool says_ack = syndrome < 0x20;
+    const bool says_ack = is_plain(syndrome);
     wire::Receipt receipt{.syndrome = syndrome, .expected = f.expected};
     wire::Psn psn = says_ack ? f.expected.minus(1) : f.expected;
     if (says_ack && f.recovering() && core_.state.config.requester_bitmaps) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "nic/breaking.h"
+#include "nic/srnic/receipts.h"
 #include "nic/srnic/streams.h"
 #include "nic/transport/local_work.h"
 #include "nic/transport/packets.h"
@@ -17,7 +18,8 @@ namespace weft::nic {
 template <World W>
 class RequestsOut {
  public:
-  RequestsOut(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
+  RequestsOut(Core<W>& core, Endings<W>& endings, Receipts<W>& receipts)
+      : core_(core), endings_(endings), receipts_(receipts) {}
 
   // New work that could be sent now.
   [[nodiscard]] bool may_send(const Context& c) const {
@@ -166,7 +168,12 @@ class RequestsOut {
       return r;
     }
     const auto opcode = static_cast<std::uint8_t>(rc_opcodes(w.kind).at(some.first == 0, ends));
-    wire::Headers& h = core_.start_packet(c, static_cast<wire::Opcode>(kSrnicOpcodes | opcode), psn);
+    // Large packets go many at a time, and of one size.
+    const bool rides = bytes <= kSmall && some.first == 0 && ends &&
+                       (w.kind == WorkKind::send || w.kind == WorkKind::write) && Receipts<W>::may_ride(c);
+    wire::Headers& h =
+        core_.start_packet(c, static_cast<wire::Opcode>((rides ? kWithReceipt : kSrnicOpcodes) | opcode), psn);
+    if (rides) receipts_.ride(c, h);
     const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
     h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
@@ -207,10 +214,12 @@ class RequestsOut {
     return Refusal::none;
   }
 
-  static constexpr std::uint8_t kSrnicOpcodes = 0xC0;
+  static constexpr std::uint8_t kSrnicOpcodes = 0xC0, kWithReceipt = 0xE0;
+  static constexpr std::uint32_t kSmall = 256;
 
   Core<W>& core_;
   Endings<W>& endings_;
+  Receipts<W>& receipts_;
 };
 
 }  // namespace weft::nic

@@ -31,9 +31,10 @@ class Srnic {
       case wire::Verb::read_response:
       case wire::Verb::atomic_ack: on_response(c, p); break;
       default:
+        if (info.receipt && !took_receipt(c, p)) return;
         on_request(c, p, info);
         // A request lets nothing of ours go on but answers: the requester's part of the context need not be fetched.
-        if (!responses_out_.has_more(c)) return;
+        if (!info.receipt && !responses_out_.has_more(c)) return;
     }
     go_on(c);
   }
@@ -78,6 +79,15 @@ class Srnic {
   }
 
  private:
+  // That travels with a request: only good news does. False: nothing of the packet counts.
+  bool took_receipt(Context& c, const wire::Packet& p) {
+    if (!Receipts<W>::is_plain(p.headers.receipt.syndrome)) {
+      core_.refuse(Refusal::bad_syndrome);
+      return false;
+    }
+    recovery_.on_receipt(c, p, Stream::requests_out);
+    return c.state != QpState::error;
+  }
   void on_request(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
     const Inflow flow = requests_in(c);
@@ -104,7 +114,7 @@ class Srnic {
   Endings<W>& endings_;
   Receipts<W> receipts_{core_, endings_};
   ResponsesOut<W> responses_out_{core_, receipts_};
-  RequestsOut<W> requests_out_{core_, endings_};
+  RequestsOut<W> requests_out_{core_, endings_, receipts_};
   RequestsIn<W> requests_in_{core_, endings_, receipts_, responses_out_};
   ResponsesIn<W> responses_in_{core_, endings_, requests_out_};
   SelectiveRepeat<W> recovery_{core_, endings_, requests_out_, responses_out_};

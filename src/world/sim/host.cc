@@ -133,7 +133,8 @@ void Host::drive(Time now) {
       world_.wake(index_, link_free);
       break;
     }
-    card_.transmit(now, 1);
+    if (turns_first_) card_.give_turns(now, 1);
+    card_.transmit(now, turns_first_ ? 0 : 1);
   }
   if (effects_.take_news()) news_.notify_all();
   if (const Time next = card_.next_deadline(); next != kNever) world_.wake(index_, std::max(next, now));

@@ -67,6 +67,8 @@ class Host {
   }
   // Likewise, but the payload stays behind until the receiver places it.
   void lend_payloads(std::uint32_t bytes) { effects_.far_bytes = bytes; }
+  // Queue pairs have their turn before what is owed is sent, which then may travel with a message.
+  void give_turns_first(bool on) { turns_first_ = on; }
   void ring_doorbells();  // after calls to the device itself
 
   // -- to be awaited --
@@ -97,6 +99,7 @@ class Host {
     nic::ControlMessage message;
   };
   std::deque<TimedAnswer> answers_;  // from the software to the card
+  bool turns_first_ = false;
   Signal news_;
   std::deque<std::vector<std::uint64_t>> memory_;  // in words: atomics want alignment
   std::uint64_t next_address_;
