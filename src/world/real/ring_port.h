@@ -250,7 +250,7 @@ class RingReader {
     const std::uint32_t next = next_of(place()).load(std::memory_order_acquire);
     if (next == 0 || broken_) return true;
     prefetch(place() + kLine);  // inside of the channel, or just behind it: it is only asked for
-    prefetch(place() + next);
+    prefetch(ring_->data + (at_ + next) % Ring::kBytes);
     return false;
   }
 
