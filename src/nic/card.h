@@ -49,7 +49,11 @@ class Card {
       std::uint32_t requests = 0;
       for (const wire::Packet& p : packets) fetch_behind_context(p, requests);
     }
-    for (const wire::Packet& p : packets) receive(p);
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+      core_.behind = packets.subspan(i + 1);
+      receive(packets[i]);
+    }
+    core_.behind = core_.fetched = {};
   }
   // The port could not make a packet of what arrived.
   void on_refused(Refusal why) { core_.refuse(why); }

@@ -21,6 +21,7 @@ enum class QpState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 enum class Inbound : std::uint8_t { none, send, write };
 
 inline constexpr std::uint32_t kNone = ~0U;
+inline constexpr std::uint32_t kMaxMessage = 1U << 31;  // bytes; IBA 9.4.1
 
 // What go-back-N keeps at the responder: the message under way and the answer owed.
 struct RoceInbound {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "base/fixed_vector.h"
 #include "nic/card_state.h"
@@ -23,6 +25,8 @@ class Core {
 
   Time now = 0;
   const wire::Packet* in_hand = nullptr;  // the packet that is being judged
+  std::span<const wire::Packet> behind;   // those that came with it, and are next
+  std::span<const wire::Packet> fetched;  // of those: their far payloads are in their places
   OutPacket out;
 
   [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
@@ -104,9 +108,19 @@ class Core {
   // Writes a payload to host memory. False: it was far, and cannot be fetched; it is as if it had been lost.
   [[nodiscard]] bool place(std::byte* to, const wire::Payload& data) {
     if (data.is_far()) [[unlikely]]
-      return fetch(to, data);
+      return fetch(std::array{FarPiece{to, data}}) == 1;
     world.place(to, data.near());
     return true;
+  }
+  // Fetches far payloads. How many of them, from the first, are in their places now.
+  [[nodiscard, gnu::noinline]] std::size_t fetch([[maybe_unused]] std::span<const FarPiece> pieces) {
+    if constexpr (kFetches<W>) {
+      const std::size_t there = world.fetch(pieces);
+      count(Counter::one_copy_calls);
+      count(Counter::one_copy_fetches, there);
+      return there;
+    }
+    return 0;
   }
 
   // This queue pair ends, and the program will hear of it.
@@ -170,15 +184,6 @@ class Core {
   }
 
  private:
-  [[nodiscard, gnu::noinline]] bool fetch(std::byte* to, const wire::Payload& far) {
-    if constexpr (kFetches<W>) {
-      const bool fetched = world.fetch(to, far);
-      if (fetched) count(Counter::one_copy_fetches);
-      return fetched;
-    }
-    return false;
-  }
-
   // For regions that are on demand or have a translation table. Apart, so that the usual way stays short.
   [[nodiscard, gnu::noinline]] Refusal translate_further(wire::Key key, Rights want, std::uint64_t length,
                                                          std::byte*& at) {

@@ -17,7 +17,7 @@ enum class Counter : std::uint8_t {
   rcvd_rnr_err, send_rnr_err, rcvd_seq_err, retry_exceeded_err, retry_rnr_exceeded_err, local_ack_timeout_err,
   packet_seq_err, implied_nak_seq_err, out_of_buffer, retransmitted_pkts, read_responses_resent, rp_cnp_handled,
   req_cqe_error, resp_cqe_error, completions, placed_early, recoveries_entered, recoveries_left, fast_exits,
-  control_events, control_messages, ecn_marked_pkts, one_copy_fetches,
+  control_events, control_messages, ecn_marked_pkts, one_copy_fetches, one_copy_calls,
   wqes_fetched, wqes_dropped, wqe_cache_hits, wqe_cache_misses,
   receive_wqes_fetched, receive_wqe_cache_hits, receive_wqe_cache_misses, mtt_cache_hits, mtt_cache_misses, count_,
 };
@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "retry_rnr_exceeded_err", "local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err", "out_of_buffer",
     "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions",
     "placed_early", "recoveries_entered", "recoveries_left", "fast_exits", "control_events", "control_messages",
-    "ecn_marked_pkts", "one_copy_fetches",
+    "ecn_marked_pkts", "one_copy_fetches", "one_copy_calls",
     "wqes_fetched", "wqes_dropped", "wqe_cache_hits", "wqe_cache_misses", "receive_wqes_fetched",
     "receive_wqe_cache_hits", "receive_wqe_cache_misses", "mtt_cache_hits", "mtt_cache_misses"};
 // clang-format on
@@ -49,6 +49,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "times it was left although newer packets had not been told of", "loss events told to the host's software",
     "answers of the host's software", "packets that arrived marked by a congested switch",
     "payloads, or parts of them, copied straight from the sender's memory",
+    "calls that did so, for one or more at a time",
     "work entries read from host memory", "work entries read, not used in that turn, and dropped",
     "work entries found in the card's cache", "work entries not found in the card's cache",
     "receive entries read from host memory", "receive entries found in the card's cache",

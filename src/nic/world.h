@@ -86,10 +86,18 @@ inline constexpr bool kLends = requires(W w, const std::byte* from, std::uint64_
   w.recall(from, bytes);
 };
 
-// Some of those fetch far payloads, at once. False: it is not there any more.
+// A far payload, or a part of one, and where it belongs.
+struct FarPiece {
+  std::byte* to = nullptr;
+  wire::Payload from{};
+};
+inline constexpr std::size_t kFarPieces = 4;  // that are fetched with one call
+
+// Some of those fetch far payloads, at once and in this order. How many of them, from the first, were all there; worlds
+// may do fewer at a time, but not none.
 template <class W>
-inline constexpr bool kFetches = requires(W w, std::byte* to, const wire::Payload& far) {
-  { w.fetch(to, far) } -> std::same_as<bool>;
+inline constexpr bool kFetches = requires(W w, std::span<const FarPiece> pieces) {
+  { w.fetch(pieces) } -> std::same_as<std::size_t>;
 };
 
 // In some worlds a queue pair's turn takes time, and until it has ended the queue pair does not stand in the schedule

@@ -93,6 +93,7 @@ Node::Node(sim::Host& on, const BedSpec& spec)
   host.join_packets(spec.train_bytes);
   host.lend_payloads(spec.far_bytes);
   host.give_turns_first(spec.turns_first);
+  host.look_after(spec.look_after);
   fill(arena.bytes, arena_seed(spec.seed, on.index()));
 }
 

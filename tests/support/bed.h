@@ -47,6 +47,7 @@ struct BedSpec {
   nic::Dialect dialect = usual_dialect();
   std::uint32_t train_bytes = usual_train_bytes(), far_bytes = usual_far_bytes();
   bool turns_first = usual_train_bytes() != 0;  // as it is where trains are: what is owed may travel with a message
+  Time look_after = 0;                          // packets that have come within this time are looked at together
   std::uint16_t port_mtu = 4096;
   std::size_t arena_bytes = 64 * 1024;
   std::uint32_t cq_entries = 256;

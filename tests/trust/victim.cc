@@ -35,9 +35,9 @@ void RecordingWorld::place(std::byte* to, std::span<const std::byte> data) {
   std::memcpy(to, data.data(), data.size());
 }
 
-bool RecordingWorld::fetch(std::byte*, const wire::Payload&) {
+std::size_t RecordingWorld::fetch(std::span<const nic::FarPiece>) {
   ++fetches;
-  return false;
+  return 0;
 }
 
 // ---- the peer -------------------------------------------------------------------------------------------------

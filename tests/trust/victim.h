@@ -49,7 +49,7 @@ class RecordingWorld {
   void notify(const nic::Event& event);
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void place(std::byte* to, std::span<const std::byte> data);
-  bool fetch(std::byte* to, const wire::Payload& far);
+  std::size_t fetch(std::span<const nic::FarPiece> pieces);
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool writes) { return writes ? writable : readable; }

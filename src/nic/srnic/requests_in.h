@@ -7,6 +7,7 @@
 
 #include "base/canary.h"
 #include "nic/breaking.h"
+#include "nic/srnic/far_writes.h"
 #include "nic/srnic/receipts.h"
 #include "nic/srnic/responses_out.h"
 #include "nic/srnic/streams.h"
@@ -107,18 +108,6 @@ class RequestsIn {
     }
   }
 
-  // Every packet says where it stands; that must agree with what it is.
-  static Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
-    const std::uint32_t offset = p.headers.sequence.offset();
-    if (info.starts() != (offset == 0)) return info.starts() ? Refusal::not_continued : Refusal::not_first;
-    if (!info.payload) return Refusal::none;
-    const std::size_t bytes = p.payload.size(), most = std::size_t{p.packets} << c.mtu_shift;
-    if (bytes > most || (!info.ends() && bytes != most)) return Refusal::bad_length;
-    if (p.packets > 1 && bytes <= most - path_mtu(c)) return Refusal::bad_length;
-    if (info.step == wire::Step::last && bytes == 0) return Refusal::bad_length;
-    return (std::uint64_t{offset} << c.mtu_shift) + bytes > kMaxMessage ? Refusal::too_long : Refusal::none;
-  }
-
   Verdict place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
     const std::uint64_t offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
     if (!number_possible(c, p)) return invalid(Refusal::not_continued);
@@ -147,7 +136,8 @@ class RequestsIn {
       const Refusal why = core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
       if (why != Refusal::none) return denied(why);
       if (info.immediate && !has_receive(c, p)) return invalid(Refusal::no_receive);
-      if (!core_.place(at, p.payload)) return invalid(Refusal::payload_gone);
+      const bool placed = p.payload.is_far() ? far_writes_.place(c, p, at) : core_.place(at, p.payload);
+      if (!placed) return invalid(Refusal::payload_gone);
     } else if (info.immediate && !has_receive(c, p)) {
       return invalid(Refusal::no_receive);
     }
@@ -285,12 +275,11 @@ class RequestsIn {
     return {};
   }
 
-  static constexpr std::uint32_t kMaxMessage = 1U << 31;
-
   Core<W>& core_;
   Endings<W>& endings_;
   Receipts<W>& receipts_;
   ResponsesOut<W>& responses_;
+  FarWrites<W> far_writes_{core_};
 };
 
 }  // namespace weft::nic

@@ -244,8 +244,6 @@ class Receiver {
     if (info.ends()) c.roce.msn = wire::Msn(c.roce.msn.raw() + 1);
   }
 
-  static constexpr std::uint32_t kMaxMessage = 1U << 31;
-
   Core<W>& core_;
   Endings<W>& endings_;
   Replies<W>& replies_;

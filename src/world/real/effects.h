@@ -23,10 +23,7 @@ class Effects {
   }
   void recall_all() { port_.recall_all(); }
   void recall(const std::byte* from, std::uint64_t bytes) { port_.recall(from, bytes); }
-  bool fetch(std::byte* to, const wire::Payload& far) {
-    const auto& loan = static_cast<const RingLoan&>(far.loan());
-    return loan.lender->fetch(to, loan.position, far.address(), far.size());
-  }
+  std::size_t fetch(std::span<const nic::FarPiece> pieces) { return Port::fetch(pieces); }
   void complete(std::uint32_t cq, const nic::Completion&) {
     ++completions_;
     nic::reveal(device_.card(), *this, now_, cq);

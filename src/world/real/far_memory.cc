@@ -2,28 +2,42 @@
 
 #include <bit>
 
-#include <sys/uio.h>
-
 #include "world/real/clock.h"
 
 namespace weft::real {
 
+bool FarReads::add(std::byte* to, std::uint64_t from, std::size_t bytes) {
+  if (size_ == here_.size()) return false;
+  here_[size_] = {to, bytes};
+  there_[size_] = {std::bit_cast<void*>(from), bytes};
+  ++size_;
+  return true;
+}
+
 bool FarMemory::is_there() {
   const Time now = clock_now();
-  std::uint64_t value = ~token_.value;
-  if (token_.process == 0 || !copy(&value, token_.address, sizeof value) || value != token_.value) return false;
+  std::array<std::byte, sizeof token_.value> bytes{};
+  FarReads token;
+  (void)token.add(bytes.data(), token_.address, bytes.size());
+  if (token_.process == 0 || copy(token) != 1 || std::bit_cast<std::uint64_t>(bytes) != token_.value) return false;
   seen_ = now;
   return true;
 }
 
 // The clock is read after the copy: who was stopped in between has to look again.
-bool FarMemory::read(std::byte* to, std::uint64_t from, std::size_t bytes) {
-  return copy(to, from, bytes) && (clock_now() - seen_ < kSure || is_there());
+std::size_t FarMemory::read(const FarReads& reads) {
+  const std::size_t copied = copy(reads);
+  return copied > 0 && (clock_now() - seen_ < kSure || is_there()) ? copied : 0;
 }
 
-bool FarMemory::copy(void* to, std::uint64_t from, std::size_t bytes) const {
-  const iovec here{to, bytes}, there{std::bit_cast<void*>(from), bytes};
-  return process_vm_readv(token_.process, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+std::size_t FarMemory::copy(const FarReads& reads) const {
+  const ssize_t n =
+      process_vm_readv(token_.process, reads.here_.data(), reads.size_, reads.there_.data(), reads.size_, 0);
+  std::size_t whole = 0;
+  for (auto left = n; whole < reads.size_ && left >= static_cast<ssize_t>(reads.here_[whole].iov_len); ++whole) {
+    left -= static_cast<ssize_t>(reads.here_[whole].iov_len);
+  }
+  return whole;
 }
 
 }  // namespace weft::real

@@ -5,12 +5,29 @@
 // while: the kernel gives out all other numbers before it gives out one again.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <sys/uio.h>
+
 #include "base/time.h"
+#include "nic/world.h"
 
 namespace weft::real {
+
+// What is to be read from there with one call, in this order.
+class FarReads {
+ public:
+  // False: that would be too many.
+  [[nodiscard]] bool add(std::byte* to, std::uint64_t from, std::size_t bytes);
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  friend class FarMemory;
+  std::array<iovec, nic::kFarPieces> here_, there_;
+  std::size_t size_ = 0;
+};
 
 class FarMemory {
  public:
@@ -25,13 +42,14 @@ class FarMemory {
 
   // Can it be read, and is it still the one that showed the token?
   [[nodiscard]] bool is_there();
-  // False: it cannot be read, or is another's, or not all of it is there. What was copied before that stays copied.
-  [[nodiscard]] bool read(std::byte* to, std::uint64_t from, std::size_t bytes);
+  // How many of them, from the first. The others cannot be read, or are another's, or not all of the first of them is
+  // there. What was copied before that stays copied.
+  [[nodiscard]] std::size_t read(const FarReads& reads);
 
  private:
   static constexpr Time kSure = milliseconds(1);  // no kernel starts so many programs in so short a time
 
-  [[nodiscard]] bool copy(void* to, std::uint64_t from, std::size_t bytes) const;
+  [[nodiscard]] std::size_t copy(const FarReads& reads) const;
 
   Token token_{};
   Time seen_ = -kSure;  // when the token was last read, or just before

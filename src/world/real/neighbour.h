@@ -74,12 +74,13 @@ class NeighbourLane {
     in.take_far(takes_far_);
   }
   [[nodiscard]] bool takes_far() const { return takes_far_; }
-  // False: it has been recalled, or cannot be read. In that case nothing more shall stay there: what is sent again
-  // comes through the ring.
-  [[nodiscard]] bool fetch(std::byte* to, std::uint64_t position, std::uint64_t address, std::size_t bytes) {
-    const bool got = far_.read(to, address, bytes);
-    if (in.is_void(position)) return false;
-    if (!got) {
+  // How many of them, from the first. The others have been recalled, or cannot be read. In that case nothing more shall
+  // stay there: what is sent again comes through the ring. `position` is that of the first one's record: if it is not
+  // void, those behind it are not.
+  [[nodiscard]] std::size_t fetch(const FarReads& reads, std::uint64_t position) {
+    const std::size_t got = far_.read(reads);
+    if (in.is_void(position)) return 0;
+    if (got < reads.size()) {
       takes_far_ = false;
       in.take_far(false);
     }

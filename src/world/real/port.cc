@@ -280,6 +280,16 @@ bool Port::blocked() {
 
 // ---- in
 
+std::size_t Port::fetch(std::span<const nic::FarPiece> pieces) {
+  const auto loan_of = [](const nic::FarPiece& piece) { return static_cast<const RingLoan&>(piece.from.loan()); };
+  NeighbourLane& lender = *loan_of(pieces.front()).lender;
+  FarReads reads;
+  for (const nic::FarPiece& piece : pieces) {
+    if (loan_of(piece).lender != &lender || !reads.add(piece.to, piece.from.address(), piece.from.size())) break;
+  }
+  return lender.fetch(reads, loan_of(pieces.front()).position);
+}
+
 Time Port::next_of_slow() const {
   Time next = kNever;
   if (faults_out_) next = std::min(next, faults_out_->next_deadline());

@@ -56,6 +56,8 @@ class Port final : public host::Lender {
   }
   // Of the far payload that take() is called with; without a lender, it was told that we do not fetch.
   [[nodiscard]] const RingLoan& loan() const { return loan_; }
+  // Fetches from the first one's lender, as many as are its. How many of them, from the first, were all there.
+  [[nodiscard]] static std::size_t fetch(std::span<const nic::FarPiece> pieces);
   // Something that a neighbour has not fetched yet.
   [[nodiscard]] bool has_lent() const {
     return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->out.has_lent(); });

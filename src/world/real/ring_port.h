@@ -63,7 +63,7 @@ inline constexpr std::uint32_t kLongestTrain = 32 * 1024;  // bytes; of 256 each
 // Far trains: what the kernel takes to find pages is spread over more bytes. Below kFarFrom two copies are quicker.
 // They also are for messages that do not fit twice into one processor's cache: two processors have two.
 inline constexpr std::uint32_t kLongestFar = 128 * 1024, kFarFrom = 40 * 1024, kFarMessage = 512 * 1024;
-inline constexpr std::uint32_t kFarShare = 2;  // that a receiver fetches before it says so
+inline constexpr std::uint32_t kFarShare = nic::kFarPieces;  // that a receiver fetches before it says so
 inline constexpr std::uint64_t kMaxDatagram = kLongestTrain + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 static_assert(kMaxDatagram < 1U << 16 && kLongestTrain / 256 < 1U << 8);
 
@@ -277,7 +277,7 @@ class RingReader {
       }
       RecordHead head;
       std::memcpy(&head, place(), sizeof head);
-      const bool has_flow = (head.flags & RecordHead::kHasFlow) != 0;
+      const bool has_flow = (head.flags & RecordHead::kHasFlow) != 0, is_far = (head.flags & RecordHead::kFar) != 0;
       const bool possible = next % sizeof head == 0 && record_bytes(head.bytes, has_flow) <= next &&
                             offset + next < Ring::kBytes && head.bytes <= kMaxDatagram;
       if (!possible) {
@@ -292,14 +292,13 @@ class RingReader {
         record += sizeof flow_;
       }
       take(flow_, std::span<const std::byte>(record, head.bytes),
-           How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0,
-               .far = (head.flags & RecordHead::kFar) != 0,
-               .packets = head.packets});
-      far += (head.flags & RecordHead::kFar) != 0 ? 1 : 0;
+           How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .far = is_far, .packets = head.packets});
+      far += is_far ? 1 : 0;
       at_ += next;
       ++count;
-      // Where the next one will be, the sender may be writing: that line would be long in coming. A stream has it here.
-      if ((head.flags & RecordHead::kLast) != 0 && !streams_) break;
+      // Where the next one will be, the sender may be writing: that line would be long in coming. A stream has it here,
+      // and beside a far payload it is nothing.
+      if ((head.flags & RecordHead::kLast) != 0 && !streams_ && !is_far) break;
     }
     streams_ = count > 1;
     fetches_ |= far > 0;

@@ -50,11 +50,15 @@ class CardWorld final : public host::Lender {
   nic::TrainLimits train_limits(const wire::Flow&, wire::Qpn) {
     return {.near = train_bytes, .far = far_bytes, .far_from = 0, .far_message = ~0U};
   }
-  bool fetch(std::byte* to, const wire::Payload& far) {
-    const auto& loan = static_cast<const ParcelLoan&>(far.loan());
-    if (*loan.recalls != loan.recalls_then) return false;
-    std::memcpy(to, std::bit_cast<const std::byte*>(far.address()), far.size());
-    return true;
+  std::size_t fetch(std::span<const nic::FarPiece> pieces) {
+    std::size_t fetched = 0;
+    for (const nic::FarPiece& piece : pieces) {
+      const auto& loan = static_cast<const ParcelLoan&>(piece.from.loan());
+      if (*loan.recalls != loan.recalls_then) break;
+      std::memcpy(piece.to, std::bit_cast<const std::byte*>(piece.from.address()), piece.from.size());
+      ++fetched;
+    }
+    return fetched;
   }
   void recall_all() override { ++recalls_; }
   void recall(const std::byte*, std::uint64_t) override { ++recalls_; }

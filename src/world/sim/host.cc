@@ -90,6 +90,10 @@ Task<host::CompletionQueue*> Host::completion_event(std::uint32_t channel) {
 }
 
 void Host::on_parcel(Time now, const Parcel& parcel) {
+  if (look_after_ > 0) {
+    if (held_.empty()) world_.wake(index_, look_at_ = now + look_after_);
+    return held_.add(parcel);
+  }
   card_.on_packet(now, parcel.packet());
   drive(now);
 }
@@ -97,6 +101,7 @@ void Host::on_parcel(Time now, const Parcel& parcel) {
 void Host::on_refused(Time, Refusal why) { card_.on_refused(why); }
 
 void Host::on_wake(Time now) {
+  if (!held_.empty() && now >= look_at_) held_.hand_over([&](auto packets) { card_.on_packets(now, packets); });
   card_.on_time(now);
   drive(now);
 }
@@ -138,6 +143,7 @@ void Host::drive(Time now) {
   }
   if (effects_.take_news()) news_.notify_all();
   if (const Time next = card_.next_deadline(); next != kNever) world_.wake(index_, std::max(next, now));
+  if (!held_.empty()) world_.wake(index_, look_at_);
 }
 
 }  // namespace weft::sim

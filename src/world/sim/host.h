@@ -18,6 +18,7 @@
 #include "nic/card.h"
 #include "world/sim/card_world.h"
 #include "world/sim/fabric.h"
+#include "world/sim/held_parcels.h"
 #include "world/sim/seeded_numbers.h"
 #include "world/sim/signal.h"
 #include "world/sim/task.h"
@@ -69,6 +70,9 @@ class Host {
   void lend_payloads(std::uint32_t bytes) { effects_.far_bytes = bytes; }
   // Queue pairs have their turn before what is owed is sent, which then may travel with a message.
   void give_turns_first(bool on) { turns_first_ = on; }
+  // Packets are looked at so long after the first of them has come, all at once. Those that came to be refused are not
+  // among them.
+  void look_after(Time delay) { look_after_ = delay; }
   void ring_doorbells();  // after calls to the device itself
 
   // -- to be awaited --
@@ -100,6 +104,8 @@ class Host {
   };
   std::deque<TimedAnswer> answers_;  // from the software to the card
   bool turns_first_ = false;
+  Time look_after_ = 0, look_at_ = 0;
+  HeldParcels held_;
   Signal news_;
   std::deque<std::vector<std::uint64_t>> memory_;  // in words: atomics want alignment
   std::uint64_t next_address_;
