@@ -108,13 +108,20 @@ class Port final : public host::Lender {
       eager_ = kEagerPolls;
     }
     if (any) return true;
-    if (eager_ > 0) {
+    const bool eager = eager_ > 0;
+    if (eager) {
       --eager_;
     } else if (!lanes_.empty() && now_ < sockets_at_) {
       return false;
     }
     sockets_at_ = now_ + kSocketsEvery;
-    for (std::size_t i = 0; i < sockets_.size(); ++i) any |= receive_udp(i, take, settle);
+    // Each is a system call. By which something came last, something will come next; the others are asked in between.
+    const bool all = !eager || ++asked_ % kAskAll == 0;
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+      if ((i != busy_ && !all) || !receive_udp(i, take, settle)) continue;
+      busy_ = i;
+      any = true;
+    }
     return any;
   }
   [[nodiscard]] bool rings_empty() const {
@@ -161,7 +168,7 @@ class Port final : public host::Lender {
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
 
  private:
-  static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64;
+  static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8;
   static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1);
@@ -303,6 +310,8 @@ class Port final : public host::Lender {
   UdpReceiver receiver_;
   std::uint32_t eager_ = 0;     // looks at the sockets that follow each other, because something came by them
   Time sockets_at_ = 0;         // when to look at them otherwise
+  std::size_t busy_ = 0;        // the one by which something came last
+  std::uint32_t asked_ = 0;     // how often they have been looked at in a row
   std::int64_t announced_ = 0;  // what neighbours had sent when we last looked
   std::int64_t untold_ = 0;     // what was taken from the sockets, and neighbours have not been told
   std::int64_t account_ = 0;    // until it is so much
