@@ -1,4 +1,5 @@
 // Two cards in one process, the kernel's UDP or shared memory between them.
+#include <chrono>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -87,6 +88,45 @@ INSTANTIATE_TEST_SUITE_P(
             wire::Address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}}},
         Way{"shm", WireChoice::automatic, wire::Address::v4(127, 0, 3, 4), wire::Address::v4(127, 0, 3, 4)}),
     [](const auto& way) { return way.param.name; });
+
+// Messages go to and fro by one address, and all that time the other one is heard, too: each has a socket.
+TEST(LaneOfTwoAddresses, HearsBothThoughOneIsBusy) {
+  Settings s;
+  s.addresses = {wire::Address::v4(127, 0, 3, 5), wire::Address::v4(127, 0, 3, 6)};
+  s.wire = WireChoice::udp;
+  s.max_qps = 64;
+  TestLane a(s), b(s);
+  host::QueuePair *qa[2], *qb[2];
+  for (std::uint8_t i = 0; i < 2; ++i) {
+    qa[i] = a.make_qp();
+    qb[i] = b.make_qp();
+    a.connect(*qa[i], s.addresses[i], qb[i]->qpn(), i);
+    b.connect(*qb[i], s.addresses[i], qa[i]->qpn(), i);
+  }
+  const auto both_poll_until = [&](std::size_t ended) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    for (std::size_t done = 0; done < ended && std::chrono::steady_clock::now() < until;) {
+      const auto got = a.poll();
+      for (const nic::Completion& c : got) ASSERT_EQ(c.status, nic::Status::success);
+      done += got.size();
+      ASSERT_TRUE(b.poll().empty());
+      if (done >= ended) return;
+    }
+    FAIL() << "no completion";
+  };
+  for (std::uint32_t i = 0; i < 600; ++i) {
+    a.memory[i] = static_cast<std::byte>(i * 3);
+    const bool other = i % 50 == 49;
+    a.write(*qa[0], i, 1, 500'000 + i, b.key);
+    if (other) a.write(*qa[1], i, 1, 600'000 + i, b.key);
+    both_poll_until(other ? 2 : 1);
+    if (HasFatalFailure()) return;
+    ASSERT_EQ(b.memory[500'000 + i], a.memory[i]);
+    if (other) {
+      ASSERT_EQ(b.memory[600'000 + i], a.memory[i]);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace weft::real

@@ -43,13 +43,14 @@ class TestLane final : public LaneOwner {
                             .receive_cq = cq})
         .value();
   }
-  void connect(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn) {
+  void connect(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn, std::uint8_t gid_index = 0) {
     using M = host::QpMask;
     const std::lock_guard guard(lane.lock());
     host::QpAttributes a;
     a.rights = nic::Rights::remote_write | nic::Rights::remote_read | nic::Rights::remote_atomic;
     a.peer = peer;
     a.peer_qpn = peer_qpn;
+    a.gid_index = gid_index;
     a.mtu = 4096;
     a.max_reads = a.max_peer_reads = 16;
     const auto go = [&](nic::QpState to, std::uint32_t mask) {
