@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "host/post_order.h"
@@ -94,15 +93,20 @@ bool is_of(const ibv_context* context, const Object* object) {
 // The lane's lock while a call works on its context; nothing at all, and false, in the child of a fork.
 class Hold {
  public:
-  explicit Hold(Context& context) : lock_(context.lane.lock(), std::defer_lock) {
-    if (!context.lost()) [[likely]]
-      lock_.lock();
+  explicit Hold(Context& context) : lock_(context.lost() ? nullptr : &context.lane.lock()) {
+    if (lock_ != nullptr) [[likely]]
+      lock_->lock();
   }
-  explicit operator bool() const { return lock_.owns_lock(); }
-  void release() { lock_.unlock(); }
+  ~Hold() {
+    if (lock_ != nullptr) [[likely]]
+      lock_->unlock();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  explicit operator bool() const { return lock_ != nullptr; }
 
  private:
-  std::unique_lock<real::LaneLock> lock_;
+  real::LaneLock* const lock_;
 };
 
 // Fills the tables by which the inline functions of verbs.h find us (operations.cc).

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "verbs/ibverbs/context.h"
 
 namespace weft::verbs {
@@ -13,9 +15,7 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
 template <class Use>
 std::uint32_t take(CompletionQueue& cq, std::uint32_t most, Use&& use) {
   cq.owner->lane.polled();
-  const std::uint32_t taken = cq.queue->poll(most, use);
-  if (taken != 0) return taken;
-  cq.owner->lane.poll();
+  if (std::min(cq.queue->waiting(), most) == 0) cq.owner->lane.poll();
   return cq.queue->poll(most, use);
 }
 

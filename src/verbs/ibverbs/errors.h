@@ -11,24 +11,24 @@
 
 namespace weft::verbs {
 
-constexpr int errno_of(host::Error e) {
-  constexpr int codes[] = {
-      0,           // none
-      EINVAL,      // invalid_argument
-      EINVAL,      // limit_exceeded
-      ENOMEM,      // table_full
-      ENOMEM,      // queue_full
-      EBUSY,       // busy
-      EINVAL,      // wrong_domain
-      EINVAL,      // bad_transition
-      EINVAL,      // missing_attribute
-      EINVAL,      // extra_attribute
-      EINVAL,      // bad_state
-      EOPNOTSUPP,  // not_supported
-  };
-  static_assert(std::size(codes) == static_cast<std::size_t>(host::Error::not_supported) + 1);
-  return codes[static_cast<std::size_t>(e)];
-}
+// Outside of the function: inside, it would be built on the stack by each call.
+inline constexpr int kErrnoCodes[] = {
+    0,           // none
+    EINVAL,      // invalid_argument
+    EINVAL,      // limit_exceeded
+    ENOMEM,      // table_full
+    ENOMEM,      // queue_full
+    EBUSY,       // busy
+    EINVAL,      // wrong_domain
+    EINVAL,      // bad_transition
+    EINVAL,      // missing_attribute
+    EINVAL,      // extra_attribute
+    EINVAL,      // bad_state
+    EOPNOTSUPP,  // not_supported
+};
+static_assert(std::size(kErrnoCodes) == static_cast<std::size_t>(host::Error::not_supported) + 1);
+
+constexpr int errno_of(host::Error e) { return kErrnoCodes[static_cast<std::size_t>(e)]; }
 static_assert(errno_of(host::Error::queue_full) == ENOMEM && errno_of(host::Error::busy) == EBUSY);
 
 // For calls that return a pointer.

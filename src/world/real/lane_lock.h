@@ -58,7 +58,8 @@ class LaneLock {
   // other; the compiler is all that has to be kept from changing the order here.
   [[nodiscard]] bool lock_by_favour() {
     Seat* seat = favourite_.load(std::memory_order_relaxed);
-    if (seat == nullptr || seat->owner != this_thread()) return false;
+    if (seat == nullptr || seat->owner != this_thread()) [[unlikely]]
+      return false;
     seat->inside.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (favourite_.load(std::memory_order_relaxed) != seat) [[unlikely]] {
