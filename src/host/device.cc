@@ -336,10 +336,4 @@ void Device::on_event(const nic::Event& event) {
   ch.last = cq;
 }
 
-void Device::ring(nic::Context& c) {
-  if (c.rung) return;
-  c.rung = true;
-  doorbells_.push(card_.contexts.slot_of(c));
-}
-
 }  // namespace weft::host

@@ -127,7 +127,11 @@ class Device {
   [[nodiscard]] const Retransmission& retransmission() const { return retransmission_; }
 
   // -- doorbells --
-  void ring(nic::Context& context);
+  void ring(nic::Context& c) {
+    if (c.rung) return;
+    c.rung = true;
+    doorbells_.push(card_.contexts.slot_of(c));
+  }
   [[nodiscard]] bool doorbells_waiting() const { return !doorbells_.empty(); }
   // The world's part: hands each rung queue pair's slot to the card.
   template <class Deliver>

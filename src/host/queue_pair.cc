@@ -248,18 +248,7 @@ QpAttributes QueuePair::query() const {
   return a;
 }
 
-// ---- work -------------------------------------------------------------------------------------------------
-
-Error QueuePair::post_receive(const ReceiveRequest& r) {
-  nic::Context& c = context_;
-  if (options_.srq != nullptr) return Error::invalid_argument;
-  if (c.state == QpState::reset) return Error::bad_state;
-  if (c.rq_posted - c.rq_done == options_.limits.receive_entries) return Error::queue_full;
-  std::byte* entry = c.rq + std::size_t{c.rq_posted & (options_.limits.receive_entries - 1)} * c.rq_stride;
-  if (const Error e = write_receive(entry, r, options_.limits.receive_sges); e != Error::none) return e;
-  ++c.rq_posted;
-  if (c.state == QpState::error) device_.ring(context_);
-  return Error::none;
-}
+// The card need not hear of receives, unless it is to flush them.
+void QueuePair::ring_to_flush() { device_.ring(context_); }
 
 }  // namespace weft::host

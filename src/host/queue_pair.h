@@ -80,12 +80,26 @@ class QueuePair {
   // For those who post often: keep it as long as the queue pair lives.
   [[nodiscard]] Poster poster() { return {&device_, &context_}; }
   [[nodiscard]] Error post_send(const WorkRequest& request) { return poster().post(request); }
-  [[nodiscard]] Error post_receive(const ReceiveRequest& request);
+  [[nodiscard]] Error post_receive(const ReceiveRequest& r) { return post_receive(r.id, r.sges); }
+  template <class Sges>  // see write_receive
+  [[nodiscard]] Error post_receive(std::uint64_t id, const Sges& sges) {
+    nic::Context& c = context_;
+    if (options_.srq != nullptr) return Error::invalid_argument;
+    if (c.state == nic::QpState::reset) return Error::bad_state;
+    if (c.rq_posted - c.rq_done == options_.limits.receive_entries) return Error::queue_full;
+    std::byte* entry = c.rq + std::size_t{c.rq_posted & (options_.limits.receive_entries - 1)} * c.rq_stride;
+    if (const Error e = write_receive(entry, id, sges, options_.limits.receive_sges); e != Error::none) return e;
+    ++c.rq_posted;
+    if (c.state == nic::QpState::error) [[unlikely]]
+      ring_to_flush();
+    return Error::none;
+  }
 
  private:
   [[nodiscard]] Error judge_values(const QpAttributes& a, std::uint32_t mask) const;
   void apply(const QpAttributes& a, std::uint32_t mask);
   void enter(nic::QpState to, const QpAttributes& a, std::uint32_t mask);
+  void ring_to_flush();
   void reset();
   void forget();
   void release_held_receive();

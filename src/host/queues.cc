@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace weft::host {
 
@@ -93,32 +92,9 @@ SharedReceiveQueue::~SharedReceiveQueue() {
   card_.srqs.erase(number_);
 }
 
-Error SharedReceiveQueue::post(const ReceiveRequest& request) {
-  if (ring_.free_count == 0) return Error::queue_full;
-  const std::uint32_t entry = ring_.free[ring_.free_count - 1];
-  const Error e = write_receive(entries_.get() + std::size_t{entry} * ring_.stride, request, max_sges_);
-  if (e != Error::none) return e;
-  --ring_.free_count;
-  ring_.order[ring_.posted++ & (capacity() - 1)] = entry;
-  return Error::none;
-}
-
 Error SharedReceiveQueue::set_limit(std::uint32_t limit) {
   if (limit > capacity()) return Error::invalid_argument;
   ring_.limit = limit;
-  return Error::none;
-}
-
-Error write_receive(std::byte* entry, const ReceiveRequest& request, std::uint32_t max_sges) {
-  if (request.sges.size() > max_sges) return Error::invalid_argument;
-  nic::Receive r;
-  r.id = request.id;
-  r.sges = static_cast<std::uint32_t>(request.sges.size());
-  std::uint64_t length = 0;
-  for (const nic::Sge& s : request.sges) length += s.length;
-  r.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, 0xFFFF'FFFF));
-  std::memcpy(entry, &r, sizeof r);
-  if (!request.sges.empty()) std::memcpy(entry + sizeof r, request.sges.data(), request.sges.size_bytes());
   return Error::none;
 }
 

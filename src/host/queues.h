@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,6 +15,25 @@
 #include "nic/queues.h"
 
 namespace weft::host {
+
+// Writes a receive request into its entry of a ring; invalid_argument for too many elements. They are a list, by size()
+// and [], of nic::Sge or of what becomes one when it is read.
+template <class Sges>
+[[nodiscard]] Error write_receive(std::byte* entry, std::uint64_t id, const Sges& sges, std::uint32_t max_sges) {
+  if (sges.size() > max_sges) return Error::invalid_argument;
+  std::byte* tail = entry + sizeof(nic::Receive);
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < sges.size(); ++i) {
+    const nic::Sge s = sges[i];
+    std::memcpy(tail, &s, sizeof s);
+    tail += sizeof s;
+    length += s.length;
+  }
+  const nic::Receive r{id, static_cast<std::uint32_t>(sges.size()),
+                       static_cast<std::uint32_t>(std::min<std::uint64_t>(length, 0xFFFF'FFFF))};
+  std::memcpy(entry, &r, sizeof r);
+  return Error::none;
+}
 
 class CompletionQueue {
  public:
@@ -83,7 +103,17 @@ class SharedReceiveQueue {
   [[nodiscard]] std::size_t ring_bytes() const {
     return std::size_t{capacity()} * (ring_.stride + 2 * sizeof(std::uint32_t));
   }
-  [[nodiscard]] Error post(const ReceiveRequest& request);
+  [[nodiscard]] Error post(const ReceiveRequest& r) { return post(r.id, r.sges); }
+  template <class Sges>
+  [[nodiscard]] Error post(std::uint64_t id, const Sges& sges) {
+    if (ring_.free_count == 0) return Error::queue_full;
+    const std::uint32_t entry = ring_.free[ring_.free_count - 1];
+    const Error e = write_receive(entries_.get() + std::size_t{entry} * ring_.stride, id, sges, max_sges_);
+    if (e != Error::none) return e;
+    --ring_.free_count;
+    ring_.order[ring_.posted++ & (capacity() - 1)] = entry;
+    return Error::none;
+  }
   Error set_limit(std::uint32_t limit);
 
   std::uint32_t users = 0;
@@ -96,8 +126,5 @@ class SharedReceiveQueue {
   std::unique_ptr<std::byte[]> entries_;
   std::vector<std::uint32_t> order_, free_;
 };
-
-// Writes a receive request into its entry of a ring; invalid_argument for too many elements.
-[[nodiscard]] Error write_receive(std::byte* entry, const ReceiveRequest& request, std::uint32_t max_sges);
 
 }  // namespace weft::host

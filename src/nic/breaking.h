@@ -1,6 +1,8 @@
 // How work ends: completions of send work in order, receives, and what remains when a queue pair breaks.
 #pragma once
 
+#include <new>
+
 #include "base/canary.h"
 #include "nic/core.h"
 #include "nic/scatter_gather.h"
@@ -8,14 +10,13 @@
 
 namespace weft::nic {
 
-constexpr CompletionKind completion_kind(WorkKind k) {
-  constexpr CompletionKind kinds[] = {
-      CompletionKind::send,         CompletionKind::send,      CompletionKind::send,
-      CompletionKind::write,        CompletionKind::write,     CompletionKind::read,
-      CompletionKind::compare_swap, CompletionKind::fetch_add, CompletionKind::local_invalidate,
-      CompletionKind::bind_window};
-  return kinds[static_cast<std::size_t>(k)];
-}
+// By WorkKind. Not inside the function, where each call would build it on the stack.
+inline constexpr CompletionKind kCompletionKinds[] = {
+    CompletionKind::send,         CompletionKind::send,      CompletionKind::send,
+    CompletionKind::write,        CompletionKind::write,     CompletionKind::read,
+    CompletionKind::compare_swap, CompletionKind::fetch_add, CompletionKind::local_invalidate,
+    CompletionKind::bind_window};
+constexpr CompletionKind completion_kind(WorkKind k) { return kCompletionKinds[static_cast<std::size_t>(k)]; }
 
 template <World W>
 class Endings {
@@ -30,13 +31,15 @@ class Endings {
     if (silent) return;
     if (status != Status::success) core_.count(Counter::req_cqe_error);
     Completion* done = core_.start_completion(c.send_cq);
-    if (done == nullptr) return overflowed(c);
-    done->id = w.id;
-    done->status = status;
-    done->kind = completion_kind(w.kind);
-    done->reason = reason;
-    done->bytes = w.length;
-    done->qpn = c.qpn;
+    if (done == nullptr) [[unlikely]]
+      return overflowed(c);
+    new (done) Completion{.id = w.id,
+                          .status = status,
+                          .kind = completion_kind(w.kind),
+                          .reason = reason,
+                          .bytes = w.length,
+                          .qpn = c.qpn,
+                          .when = core_.now};
     core_.complete(c.send_cq, *done);
   }
 
@@ -84,16 +87,18 @@ class Endings {
     if (c.shared_rq == kNone || c.dialect == Dialect::srnic) ++c.rq_done;  // srnic counts SENDs by it
     if (end.status != Status::success) core_.count(Counter::resp_cqe_error);
     Completion* done = core_.start_completion(c.receive_cq);
-    if (done == nullptr) return overflowed(c);
-    done->id = receive_at(c, entry).id;
-    done->status = end.status;
-    done->kind = end.kind;
-    done->reason = end.reason;
-    done->bytes = end.bytes;
-    done->qpn = c.qpn;
-    done->has_grh = end.grh;
-    done->traffic_class = end.traffic_class;
-    if (c.shared_rq != kNone) done->shared_entry = entry;
+    if (done == nullptr) [[unlikely]]
+      return overflowed(c);
+    new (done) Completion{.id = receive_at(c, entry).id,
+                          .status = end.status,
+                          .kind = end.kind,
+                          .has_grh = end.grh,
+                          .reason = end.reason,
+                          .traffic_class = end.traffic_class,
+                          .bytes = end.bytes,
+                          .qpn = c.qpn,
+                          .shared_entry = c.shared_rq != kNone ? entry : Completion::kNotShared,
+                          .when = core_.now};
     if (end.headers != nullptr) describe(*end.headers, *done);
     core_.complete(c.receive_cq, *done);
   }
@@ -131,8 +136,9 @@ class Endings {
     return receive_in(srq.entries + std::size_t{entry} * srq.stride);
   }
 
-  // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed.
-  void break_off(Context& c) {
+  // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed. Apart, like what else
+  // is rare here, so that those who call it stay short.
+  [[gnu::noinline]] void break_off(Context& c) {
     core_.recall_from(c);
     c.state = QpState::error;
     core_.state.timers.disarm(core_.slot(c));
@@ -167,7 +173,7 @@ class Endings {
     if (!c.flushed && c.shared_rq != kNone) core_.world.notify({EventKind::last_entry_reached, c.qpn.raw()});
     c.flushed = true;
   }
-  void flush_sends(Context& c) {
+  [[gnu::noinline]] void flush_sends(Context& c) {
     const Status status = canary(Canary::flushed_is_success) ? Status::success : Status::flushed;
     while (c.sq_done != c.sq_posted) finish_work(c, status);
     c.sq_next = c.sq_posted;
@@ -186,7 +192,7 @@ class Endings {
     if (info.deth) done.source_qpn = h.deth.source;
   }
   // IBA 11.6.3.1: a queue pair whose completions have nowhere to go cannot go on.
-  void overflowed(Context& c) {
+  [[gnu::noinline]] void overflowed(Context& c) {
     if (c.state == QpState::error) return;
     c.broken_by = Refusal::cq_overflow;
     c.state = QpState::error;

@@ -22,9 +22,12 @@ class Card {
   void on_doorbell(Time now, std::uint32_t slot) {
     core_.now = now;
     Context& c = context(slot);
-    if (c.qpn.raw() == 0) return;  // destroyed before its doorbell was heard
-    if (c.state == QpState::error) return endings_.break_off(c);
-    if (c.state == QpState::sqe) return endings_.flush_sends(c);
+    if (c.qpn.raw() == 0) [[unlikely]]
+      return;  // destroyed before its doorbell was heard
+    if (c.state == QpState::error) [[unlikely]]
+      return endings_.break_off(c);
+    if (c.state == QpState::sqe) [[unlikely]]
+      return endings_.flush_sends(c);
     if (c.service == wire::Service::ud) return core_.schedule(c);
     with_transport(c, [&](auto& transport) {
       if (transport.ready(c)) core_.schedule(c);

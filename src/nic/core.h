@@ -167,15 +167,10 @@ class Core {
     CompletionRing& cq = state.cqs[cq_number];
     world.touch(OnChip::completion_queue, cq_number);
     if (cq.full() || cq.overflowed) [[unlikely]] {
-      refuse(Refusal::cq_overflow);
-      if (!cq.overflowed) world.notify({EventKind::cq_error, cq_number});
-      cq.overflowed = true;
+      overflow(cq_number);
       return nullptr;
     }
-    Completion& done = cq.at(cq.produced);
-    done = Completion{};
-    done.when = now;
-    return &done;
+    return &cq.at(cq.produced);
   }
   void complete(std::uint32_t cq_number, const Completion& done) {
     ++state.cqs[cq_number].produced;
@@ -184,6 +179,13 @@ class Core {
   }
 
  private:
+  [[gnu::noinline]] void overflow(std::uint32_t cq_number) {
+    CompletionRing& cq = state.cqs[cq_number];
+    refuse(Refusal::cq_overflow);
+    if (!cq.overflowed) world.notify({EventKind::cq_error, cq_number});
+    cq.overflowed = true;
+  }
+
   // For regions that are on demand or have a translation table. Apart, so that the usual way stays short.
   [[nodiscard, gnu::noinline]] Refusal translate_further(wire::Key key, Rights want, std::uint64_t length,
                                                          std::byte*& at) {

@@ -27,7 +27,8 @@ constexpr bool is_atomic(WorkKind k) { return k == WorkKind::compare_swap || k =
 constexpr bool is_local(WorkKind k) { return k == WorkKind::local_invalidate || k == WorkKind::bind_window; }
 
 struct WorkFlags {
-  static constexpr std::uint8_t signaled = 1, solicited = 2, fence = 4, inline_data = 8;
+  // Numbered as verbs does, so that posting need not translate them.
+  static constexpr std::uint8_t fence = 1, signaled = 2, solicited = 4, inline_data = 8;
   // The card's own, in host memory: all responses to it have arrived (srnic); it has been done here.
   static constexpr std::uint8_t answered = 0x40, done = 0x80;
 };
@@ -76,7 +77,8 @@ struct Work {
     } bind;
   };
 
-  Work() : remote{0, 0, 0} {}
+  Work(std::uint64_t i, WorkKind k, std::uint8_t f, std::uint8_t elements, std::uint32_t bytes)
+      : id(i), kind(k), flags(f), sges(elements), length(bytes), remote{0, 0, 0} {}
 };
 static_assert(sizeof(Work) == 48);
 

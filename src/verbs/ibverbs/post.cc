@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/room.h"
+#include "host/write_work.h"
 #include "verbs/ibverbs/context.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/host_address.h"
@@ -13,99 +13,128 @@
 
 namespace weft::verbs {
 
-int set_binding(host::WorkRequest& r, ibv_mw& mw, std::uint32_t new_key, const ibv_mw_bind_info& info) {
+int set_binding(nic::WindowBinding& b, ibv_mw& mw, std::uint32_t new_key, const ibv_mw_bind_info& info) {
   if ((info.mw_access_flags & ~kWindowAccess) != 0) return EINVAL;
-  r.binding.window = ours(&mw).key;
-  r.binding.region = wire::Key(info.mr != nullptr ? info.mr->lkey : 0);
-  r.binding.address = info.addr;
-  r.binding.length = info.mr != nullptr ? info.length : 0;
-  r.binding.rights = rights_of(info.mw_access_flags);
-  r.binding.new_key = wire::Key(new_key);
+  b.window = ours(&mw).key;
+  b.region = wire::Key(info.mr != nullptr ? info.mr->lkey : 0);
+  b.address = info.addr;
+  b.length = info.mr != nullptr ? info.length : 0;
+  b.rights = rights_of(info.mw_access_flags);
+  b.new_key = wire::Key(new_key);
   return 0;
 }
 
 namespace {
 
+// What work of each opcode is, and what it takes from the unions of its request if it moves data.
+enum class Word : std::uint8_t { none, immediate, key };
+enum class Target : std::uint8_t { none, remote, atomic };
 struct Kind {
   nic::WorkKind kind{};
+  Word word{};
+  Target target{};
   bool known = false;
 };
 
 constexpr auto kKinds = [] {
   std::array<Kind, IBV_WR_DRIVER1 + 1> t{};
-  const auto set = [&t](ibv_wr_opcode opcode, nic::WorkKind kind) { t[opcode] = {kind, true}; };
-  set(IBV_WR_RDMA_WRITE, nic::WorkKind::write);
-  set(IBV_WR_RDMA_WRITE_WITH_IMM, nic::WorkKind::write_immediate);
+  const auto set = [&t](ibv_wr_opcode opcode, nic::WorkKind kind, Word word = Word::none, Target to = Target::none) {
+    t[opcode] = {kind, word, to, true};
+  };
+  set(IBV_WR_RDMA_WRITE, nic::WorkKind::write, Word::none, Target::remote);
+  set(IBV_WR_RDMA_WRITE_WITH_IMM, nic::WorkKind::write_immediate, Word::immediate, Target::remote);
   set(IBV_WR_SEND, nic::WorkKind::send);
-  set(IBV_WR_SEND_WITH_IMM, nic::WorkKind::send_immediate);
-  set(IBV_WR_RDMA_READ, nic::WorkKind::read);
-  set(IBV_WR_ATOMIC_CMP_AND_SWP, nic::WorkKind::compare_swap);
-  set(IBV_WR_ATOMIC_FETCH_AND_ADD, nic::WorkKind::fetch_add);
+  set(IBV_WR_SEND_WITH_IMM, nic::WorkKind::send_immediate, Word::immediate);
+  set(IBV_WR_RDMA_READ, nic::WorkKind::read, Word::none, Target::remote);
+  set(IBV_WR_ATOMIC_CMP_AND_SWP, nic::WorkKind::compare_swap, Word::none, Target::atomic);
+  set(IBV_WR_ATOMIC_FETCH_AND_ADD, nic::WorkKind::fetch_add, Word::none, Target::atomic);
   set(IBV_WR_LOCAL_INV, nic::WorkKind::local_invalidate);
   set(IBV_WR_BIND_MW, nic::WorkKind::bind_window);
-  set(IBV_WR_SEND_WITH_INV, nic::WorkKind::send_invalidate);
+  set(IBV_WR_SEND_WITH_INV, nic::WorkKind::send_invalidate, Word::key);
   return t;
 }();
 
-// What each kind of work takes from its union.
-int set_target(host::WorkRequest& r, const ibv_qp& qp, const ibv_send_wr& wr) {
-  switch (r.kind) {
-    case nic::WorkKind::send_immediate:
-    case nic::WorkKind::write_immediate: r.immediate = be32toh(wr.imm_data); break;
-    case nic::WorkKind::send_invalidate:
-    case nic::WorkKind::local_invalidate: r.invalidate = wire::Key(wr.invalidate_rkey); break;
-    default: break;
+// Elements of a verbs list, as the card's.
+struct SgeList {
+  const ibv_sge* first;
+  std::size_t count;
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] nic::Sge operator[](std::size_t i) const { return sge_of(first[i]); }
+};
+// The same where they are the program's own bytes.
+struct PieceList {
+  const ibv_sge* first;
+  std::size_t count;
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] nic::Fragment operator[](std::size_t i) const { return {place_of(first[i].addr), first[i].length}; }
+};
+
+// A work request of verbs that moves data, as a Source (host/write_work.h).
+class Request {
+ public:
+  Request(const ibv_send_wr& wr, Kind what)
+      : wr_(wr), what_(what), flags_(work_flags(wr.send_flags)), count_(static_cast<std::size_t>(wr.num_sge)) {}
+
+  [[nodiscard]] std::uint64_t id() const { return wr_.wr_id; }
+  [[nodiscard]] nic::WorkKind kind() const { return what_.kind; }
+  [[nodiscard]] std::uint8_t flags() const { return flags_; }
+  [[nodiscard]] SgeList sges() const { return {wr_.sg_list, is_inline() ? 0 : count_}; }
+  [[nodiscard]] PieceList pieces() const { return {wr_.sg_list, count_}; }
+  [[nodiscard]] const nic::AddressVector& to() const { return ours(wr_.wr.ud.ah).to; }
+
+  void aim(nic::Work& w, nic::Context& c) const {
+    if (what_.word == Word::immediate) w.immediate = be32toh(wr_.imm_data);
+    if (what_.word == Word::key) w.immediate = wr_.invalidate_rkey;
+    if (c.service == wire::Service::ud) {
+      const AddressHandle& ah = ours(wr_.wr.ud.ah);
+      w.hop_limit = ah.hop_limit;
+      host::aim_datagram(w, c, ah.to, ah.service_level, wire::Qpn(wr_.wr.ud.remote_qpn),
+                         wire::Qkey(wr_.wr.ud.remote_qkey));
+    } else if (what_.target == Target::remote) {
+      w.key = wr_.wr.rdma.rkey;
+      w.remote.address = wr_.wr.rdma.remote_addr;
+    } else if (what_.target == Target::atomic) {
+      w.key = wr_.wr.atomic.rkey;
+      w.remote = {wr_.wr.atomic.remote_addr, wr_.wr.atomic.compare_add, wr_.wr.atomic.swap};
+    }
   }
-  if (qp.qp_type == IBV_QPT_UD) {
-    if (wr.wr.ud.ah == nullptr) return EINVAL;
-    set_destination(r, *wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
-    return 0;
+
+ private:
+  [[nodiscard]] bool is_inline() const { return (flags_ & nic::WorkFlags::inline_data) != 0; }
+
+  const ibv_send_wr& wr_;
+  Kind what_;
+  std::uint8_t flags_;  // WorkFlags
+  std::size_t count_;
+};
+
+// Work that moves no data is rare, and takes the way of a WorkRequest.
+[[gnu::noinline]] int post_local(const ibv_qp& qp, host::Poster poster, const ibv_send_wr& wr, nic::WorkKind kind) {
+  if (qp.qp_type == IBV_QPT_UD) return EINVAL;
+  host::WorkRequest r{.id = wr.wr_id, .kind = kind};
+  set_flags(r, wr.send_flags);
+  if (kind == nic::WorkKind::local_invalidate) {
+    r.invalidate = wire::Key(wr.invalidate_rkey);
+    return errno_of(poster.post(r));
   }
-  switch (r.kind) {
-    case nic::WorkKind::write:
-    case nic::WorkKind::write_immediate:
-    case nic::WorkKind::read:
-      r.remote_address = wr.wr.rdma.remote_addr;
-      r.remote_key = wire::Key(wr.wr.rdma.rkey);
-      return 0;
-    case nic::WorkKind::compare_swap:
-    case nic::WorkKind::fetch_add:
-      r.remote_address = wr.wr.atomic.remote_addr;
-      r.remote_key = wire::Key(wr.wr.atomic.rkey);
-      r.compare_add = wr.wr.atomic.compare_add;
-      r.swap = wr.wr.atomic.swap;
-      return 0;
-    case nic::WorkKind::bind_window:
-      // Type 1 windows are bound by ibv_bind_mw, which chooses their keys.
-      if (wr.bind_mw.mw == nullptr || wr.bind_mw.mw->type != IBV_MW_TYPE_2) return EINVAL;
-      return set_binding(r, *wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
-    default: return 0;
-  }
+  // Type 1 windows are bound by ibv_bind_mw, which chooses their keys.
+  if (wr.bind_mw.mw == nullptr || wr.bind_mw.mw->type != IBV_MW_TYPE_2) return EINVAL;
+  int code = set_binding(r.binding, *wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
+  if (code == 0) code = errno_of(poster.post(r));
+  if (code == 0) ours(wr.bind_mw.mw).key = r.binding.new_key;
+  return code;
 }
 
-int post_one(const ibv_qp& qp, const host::Poster& poster, const ibv_send_wr& wr) {
+// The doorbell comes after the last one of a list.
+int post_one(const ibv_qp& qp, host::Poster poster, const ibv_send_wr& wr) {
   const auto opcode = static_cast<std::size_t>(raw(wr.opcode));
   if (opcode >= kKinds.size() || !kKinds[opcode].known) return EINVAL;
-  const auto count = static_cast<std::size_t>(wr.num_sge);
-  if (wr.num_sge < 0 || count > nic::kMaxSges) return EINVAL;
-  host::WorkRequest r{.id = wr.wr_id, .kind = kKinds[opcode].kind};
-  set_flags(r, wr.send_flags);
-  if (const int code = set_target(r, qp, wr); code != 0) return code;
-  Room<nic::Sge, nic::kMaxSges> sges;
-  Room<nic::Fragment, nic::kMaxSges> pieces;
-  if (nic::is_local(r.kind)) {
-    // no data
-  } else if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
-    for (std::size_t i = 0; i < count; ++i) pieces.set(i, {place_of(wr.sg_list[i].addr), wr.sg_list[i].length});
-    r.inline_data = pieces.first(count);
-    r.is_inline = true;
-  } else {
-    for (std::size_t i = 0; i < count; ++i) sges.set(i, sge_of(wr.sg_list[i]));
-    r.sges = sges.first(count);
-  }
-  const int code = errno_of(poster.post(r));
-  if (code == 0 && r.kind == nic::WorkKind::bind_window) ours(wr.bind_mw.mw).key = r.binding.new_key;
-  return code;
+  const Kind what = kKinds[opcode];
+  if (wr.num_sge < 0 || static_cast<std::size_t>(wr.num_sge) > nic::kMaxSges) return EINVAL;
+  if (nic::is_local(what.kind)) [[unlikely]]
+    return post_local(qp, poster, wr, what.kind);
+  if (qp.qp_type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
+  return errno_of(host::write_work(*poster.context, poster.device->card().port, Request(wr, what)));
 }
 
 // Posts a list of receives by `post`; on the first refusal `bad` says which.
@@ -115,9 +144,7 @@ int post_receives(ibv_recv_wr* wr, ibv_recv_wr** bad, Post&& post) {
     int code = EINVAL;
     const auto count = static_cast<std::size_t>(wr->num_sge);
     if (wr->num_sge >= 0 && count <= nic::kMaxSges) {
-      Room<nic::Sge, nic::kMaxSges> sges;
-      for (std::size_t i = 0; i < count; ++i) sges.set(i, sge_of(wr->sg_list[i]));
-      code = errno_of(post(host::ReceiveRequest{wr->wr_id, sges.first(count)}));
+      code = errno_of(post(wr->wr_id, SgeList{wr->sg_list, count}));
     }
     if (code != 0) {
       *bad = wr;
@@ -146,7 +173,7 @@ int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
     if (code != 0) *bad = wr;
   }
   if (!hold) return code;
-  owner.lane.rang();
+  owner.lane.rang(ibqp->handle);
   owner.order.note(ibqp->handle, posted);
   return code;
 }
@@ -158,7 +185,8 @@ int post_recv(ibv_qp* ibqp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     *bad = wr;
     return EIO;
   }
-  const int code = post_receives(wr, bad, [&qp](const host::ReceiveRequest& r) { return qp.queue->post_receive(r); });
+  const int code =
+      post_receives(wr, bad, [&qp](std::uint64_t id, SgeList sges) { return qp.queue->post_receive(id, sges); });
   // The card need not hear of receives, unless it is to flush them.
   if (qp.owner->device.doorbells_waiting()) qp.owner->lane.rang();
   return code;
@@ -171,7 +199,7 @@ int post_srq_recv(ibv_srq* ibsrq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     *bad = wr;
     return EIO;
   }
-  return post_receives(wr, bad, [&srq](const host::ReceiveRequest& r) { return srq.queue->post(r); });
+  return post_receives(wr, bad, [&srq](std::uint64_t id, SgeList sges) { return srq.queue->post(id, sges); });
 }
 
 }  // namespace weft::verbs

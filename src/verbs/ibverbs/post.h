@@ -5,6 +5,15 @@
 
 namespace weft::verbs {
 
+// As nic::WorkFlags, which have verbs' numbers.
+constexpr std::uint8_t work_flags(unsigned flags) {
+  using F = nic::WorkFlags;
+  static_assert(F::signaled == IBV_SEND_SIGNALED && F::solicited == IBV_SEND_SOLICITED);
+  static_assert(F::fence == IBV_SEND_FENCE && F::inline_data == IBV_SEND_INLINE);
+  return static_cast<std::uint8_t>(flags & (F::signaled | F::solicited | F::fence | F::inline_data));
+}
+
+// The same without inline data, which a WorkRequest names itself.
 inline void set_flags(host::WorkRequest& r, unsigned flags) {
   r.signaled = (flags & IBV_SEND_SIGNALED) != 0;
   r.solicited = (flags & IBV_SEND_SOLICITED) != 0;
@@ -20,7 +29,8 @@ inline void set_destination(host::WorkRequest& r, ibv_ah& ah, std::uint32_t qpn,
 }
 
 // 0 or errno.
-[[nodiscard]] int set_binding(host::WorkRequest& r, ibv_mw& mw, std::uint32_t new_key, const ibv_mw_bind_info& info);
+[[nodiscard]] int set_binding(nic::WindowBinding& binding, ibv_mw& mw, std::uint32_t new_key,
+                              const ibv_mw_bind_info& info);
 
 inline nic::Sge sge_of(const ibv_sge& s) { return {s.addr, s.length, wire::Key(s.lkey)}; }
 

@@ -87,7 +87,7 @@ void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind
   Builder::Staged* s = begin(qp, nic::WorkKind::bind_window);
   if (s == nullptr) return;
   s->window = &ours(mw);
-  const int code = mw->type == IBV_MW_TYPE_2 ? set_binding(s->request, *mw, rkey, *info) : EINVAL;
+  const int code = mw->type == IBV_MW_TYPE_2 ? set_binding(s->request.binding, *mw, rkey, *info) : EINVAL;
   if (code != 0) builder_of(qp).fail(code);
 }
 

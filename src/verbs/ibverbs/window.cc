@@ -32,7 +32,7 @@ int bind_mw(ibv_qp* ibqp, ibv_mw* mw, ibv_mw_bind* bind) {
   const std::uint32_t next = ibv_inc_rkey(ours(mw).key.raw());
   host::WorkRequest r{.id = bind->wr_id, .kind = nic::WorkKind::bind_window};
   set_flags(r, bind->send_flags);
-  if (const int code = set_binding(r, *mw, next, bind->bind_info); code != 0) return code;
+  if (const int code = set_binding(r.binding, *mw, next, bind->bind_info); code != 0) return code;
   if (const int code = errno_of(qp.queue->post_send(r)); code != 0) return code;
   ours(mw).key = wire::Key(next);
   mw->rkey = next;

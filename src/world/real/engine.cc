@@ -101,11 +101,12 @@ BrokerLine::Self Lane::Engine::self() const {
 
 // ---- the program's calls
 
-void Lane::Engine::rang() {
+void Lane::Engine::rang(std::uint32_t slot) {
   count(posts_);
   const Time now = clock_.now();
   effects_.set_now(now);
-  deliver_doorbells(now);
+  if (slot != nic::kNone) hear_doorbell(now, slot);
+  if (device_.doorbells_waiting()) deliver_doorbells(now);
   const bool more_to_come = driver_ == Driver::program && now - last_rang_ < kBurst;
   last_rang_ = now;
   const std::uint32_t deferred = deferred_posts_.load(std::memory_order_relaxed) + 1;

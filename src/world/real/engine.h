@@ -47,7 +47,7 @@ class Lane::Engine : public PrintsStats {
     if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) yield_processor();
   }
   // With the lock held.
-  void rang();
+  void rang(std::uint32_t slot = nic::kNone);
   void polled() {
     count(polls_);
     if (driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive) take_over();
@@ -90,6 +90,7 @@ class Lane::Engine : public PrintsStats {
 
   // -- what connections speak (engine_dialect.cc) --
   void deliver_doorbells(Time now);
+  void hear_doorbell(Time now, std::uint32_t slot);
   void consult(Time now, std::uint32_t slot);
   [[nodiscard]] std::optional<wire::DialectVersions> ask_broker(const Negotiation::Peer& peer);
   void negotiate(Time now);

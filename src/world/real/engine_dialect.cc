@@ -21,13 +21,15 @@ bool awaits_dialect(const nic::Context& c) {
 }  // namespace
 
 void Lane::Engine::deliver_doorbells(Time now) {
-  device_.take_doorbells([&](std::uint32_t slot) {
-    const nic::Context& c = device_.card().contexts[slot];
-    journal_.seen(now, slot, c.qpn, c.state);
-    if (c.dialect == nic::Dialect::undecided) [[unlikely]]
-      consult(now, slot);
-    card_.on_doorbell(now, slot);
-  });
+  device_.take_doorbells([&](std::uint32_t slot) { hear_doorbell(now, slot); });
+}
+
+void Lane::Engine::hear_doorbell(Time now, std::uint32_t slot) {
+  const nic::Context& c = device_.card().contexts[slot];
+  journal_.seen(now, slot, c.qpn, c.state);
+  if (c.dialect == nic::Dialect::undecided) [[unlikely]]
+    consult(now, slot);
+  card_.on_doorbell(now, slot);
 }
 
 void Lane::Engine::consult(Time now, std::uint32_t slot) {

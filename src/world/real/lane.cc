@@ -17,7 +17,7 @@ tl::expected<void, Trouble> Lane::attach() {
 
 host::Device& Lane::device() { return engine_->device(); }
 Time Lane::now() const { return clock_now(); }
-void Lane::rang() { engine_->rang(); }
+void Lane::rang(std::uint32_t slot) { engine_->rang(slot); }
 void Lane::polled() { engine_->polled(); }
 void Lane::poll() { engine_->poll(); }
 void Lane::flush() { engine_->flush(); }

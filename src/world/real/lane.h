@@ -36,7 +36,9 @@ class Lane {
   // -- with the lock held --
   [[nodiscard]] host::Device& device();
   [[nodiscard]] Time now() const;  // the completions' `when` is of this clock
-  void rang();                     // work was posted, or a queue pair changed its state: the card hears of it now
+  // Work was posted, or a queue pair changed its state: the card hears of it now. Whoever has posted to one queue pair
+  // may name its slot and need not have rung its doorbell.
+  void rang(std::uint32_t slot = nic::kNone);
   void polled();  // somebody looked at a completion queue: a program that does so often drives the lane itself
   void poll();    // drives the lane: for whoever found a completion queue empty
   void flush();   // what is owed to others leaves now: before a queue pair, or the program, ends
