@@ -1,4 +1,6 @@
 // Work of every kind between two queue pairs of one program.
+#include <string_view>
+
 #include "bed.h"
 
 namespace weft::tests {
@@ -200,6 +202,55 @@ TEST_F(TrafficTest, DatagramsCarryTheirSender) {
   EXPECT_EQ(ibv_destroy_ah(answer), 0);
   wr.wr.ud.ah = nullptr;
   EXPECT_EQ(post(a, wr), EINVAL);
+}
+
+TEST_F(TrafficTest, DatagramQueuePairsDoNothingButSend) {
+  ibv_qp *a = make_qp({.type = IBV_QPT_UD}), *b = make_qp({.type = IBV_QPT_UD});
+  connect(a, b);
+  ibv_ah_attr path = to_self();
+  ibv_ah* ah = ibv_create_ah(pd, &path);
+  ASSERT_NE(ah, nullptr);
+  ibv_sge sge = piece(0, 8);
+  for (const ibv_wr_opcode opcode :
+       {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
+        IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_SEND_WITH_INV}) {
+    ibv_send_wr wr{};
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = opcode;
+    wr.wr.ud = {ah, b->qp_num, 0x1234};
+    wr.bind_mw.mw = std::bit_cast<ibv_mw*>(std::uintptr_t{8});  // is not looked at
+    EXPECT_EQ(post(a, wr), EINVAL) << opcode;
+  }
+}
+
+TEST_F(TrafficTest, PiecesArriveAsOneMessageInlineOrNot) {
+  ibv_qp *a = make_qp(), *b = make_qp();
+  connect(a, b);
+  std::strcpy(at(0), "one two three");
+  for (const unsigned flags : {+IBV_SEND_SIGNALED, IBV_SEND_SIGNALED | IBV_SEND_INLINE}) {
+    std::memset(at(4096), 0, 200);
+    std::array into{piece(4096, 5), piece(4196, 64)};
+    ibv_recv_wr receive{7, nullptr, into.data(), 2};
+    ibv_recv_wr* bad = nullptr;
+    ASSERT_EQ(ibv_post_recv(b, &receive, &bad), 0);
+    std::array from{piece(8, 6), piece(0, 0), piece(0, 8)};
+    ibv_send_wr wr{};
+    wr.sg_list = from.data();
+    wr.num_sge = 3;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = flags;
+    ASSERT_EQ(post(a, wr), 0);
+    for (int i = 0; i < 2; ++i) {
+      const ibv_wc wc = next();
+      EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+      if (wc.opcode == IBV_WC_RECV) {
+        EXPECT_EQ(wc.byte_len, 14U);
+      }
+    }
+    EXPECT_EQ(std::string_view(at(4096), 5), "three");
+    EXPECT_EQ(std::string_view(at(4197), 8), "one two ");
+  }
 }
 
 TEST_F(TrafficTest, UnreliableConnection) {
