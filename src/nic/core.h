@@ -151,8 +151,13 @@ class Core {
     out.payload = {};
     out.payload_bytes = 0;
     out.packets = 1;
-    out.far = false;
+    out.far = out.last = false;
     return out.headers;
+  }
+  // Is this message the last that there is to send? It is this queue pair's turn: it does not stand among those that
+  // are ready.
+  [[nodiscard]] bool is_last(const Context& c, std::uint32_t entry) const {
+    return entry + 1 == c.sq_posted && state.ready.empty();
   }
   void send_packet() {
     out.headers.bth.pad = static_cast<std::uint8_t>(-out.payload_bytes & 3);

@@ -29,6 +29,7 @@ struct OutPacket {
   std::uint32_t payload_bytes = 0;
   std::uint32_t packets = 1;  // more than one: a train (wire/packet.h)
   bool far = false;           // the payload may stay where it is, in one piece, for the receiver to fetch
+  bool last = false;          // nobody has more to send: it need not wait for company
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.

@@ -179,6 +179,7 @@ class RequestsOut {
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
     h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, some.train.packets);
     if (ends) {
+      core_.out.last = core_.is_last(c, entry);
       h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
       h.immediate.value = w.immediate;
       h.invalidate.key = wire::Key(w.immediate);

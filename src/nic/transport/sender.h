@@ -129,6 +129,7 @@ class Sender {
       }
       wire::Headers& h = core_.start_packet(c, opcodes.at(starts, ends), c.next_psn);
       fill_headers(c, w, starts, ends, h);
+      core_.out.last = ends && core_.is_last(c, c.sq_next);
       core_.out.payload = {pieces.data(), pieces.size()};
       core_.out.payload_bytes = bytes;
       core_.send_packet();

@@ -181,10 +181,12 @@ void Port::emit(const nic::OutPacket& packet) {
   if (route.lane->ring) {
     if (!route.lane->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
     if (packet.far || route.lane->out.unpublished() >= kShare) route.lane->publish();
+    if (packet.last) route.lane->show();  // somebody may be waiting for it; what the card does next can wait
   } else {
     route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
                            wire::kIcrcBytes);
     sender_.add(route.udp, packet);
+    if (packet.last) flush();  // likewise
   }
 }
 
