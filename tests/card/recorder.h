@@ -28,6 +28,7 @@ class Recorder {
 
   void emit(const nic::OutPacket& packet) {
     ++packets;
+    lasts.push_back(packet.last);
     for (const nic::Fragment& piece : packet.payload) sent.insert(sent.end(), piece.data, piece.data + piece.bytes);
   }
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, 0, cq); }
@@ -43,6 +44,7 @@ class Recorder {
   std::vector<Read> reads;  // but for payload
   std::vector<std::byte> sent;
   std::uint64_t packets = 0;
+  std::vector<bool> lasts;  // of each packet: does it say that it is the last?
 
  private:
   host::Device& device_;
