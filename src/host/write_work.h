@@ -38,7 +38,7 @@ template <class Source>
       for (std::size_t i = 0; i < sges.size(); ++i) length += sges[i].length;
     }
   }
-  if (length > 1ULL << 31) return Error::invalid_argument;
+  if (length > nic::kMaxMessage) return Error::invalid_argument;
   switch (c.service) {
     case wire::Service::ud:
       if (kind != nic::WorkKind::send && kind != nic::WorkKind::send_immediate) return Error::invalid_argument;

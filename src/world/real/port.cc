@@ -175,19 +175,20 @@ void Port::emit(const nic::OutPacket& packet) {
   if (route.lane == nullptr) {
     if (is_out_of_reach(route, place_of(packet.headers.bth.destination))) [[unlikely]]
       return;
-    return sender_.add(route.udp, packet);
-  }
-  use(*route.lane);
-  if (route.lane->ring) {
-    if (!route.lane->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
-    if (packet.far || route.lane->out.unpublished() >= kShare) route.lane->publish();
-    if (packet.last) route.lane->show();  // somebody may be waiting for it; what the card does next can wait
   } else {
+    use(*route.lane);
+    if (route.lane->ring) return emit_into_ring(route, packet);
     route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
                            wire::kIcrcBytes);
-    sender_.add(route.udp, packet);
-    if (packet.last) flush();  // likewise
   }
+  sender_.add(route.udp, packet);
+  if (packet.last) flush();  // somebody may be waiting for it; what the card does next can wait
+}
+
+void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
+  if (!route.lane->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
+  if (packet.far || route.lane->out.unpublished() >= kShare) route.lane->publish();
+  if (packet.last) route.lane->show();
 }
 
 // False: nothing befalls it, and nobody looks.
@@ -283,7 +284,9 @@ bool Port::blocked() {
 // ---- in
 
 std::size_t Port::fetch(std::span<const nic::FarPiece> pieces) {
-  const auto loan_of = [](const nic::FarPiece& piece) { return static_cast<const RingLoan&>(piece.from.loan()); };
+  const auto loan_of = [](const nic::FarPiece& piece) -> const RingLoan& {
+    return static_cast<const RingLoan&>(piece.from.loan());
+  };
   NeighbourLane& lender = *loan_of(pieces.front()).lender;
   FarReads reads;
   for (const nic::FarPiece& piece : pieces) {

@@ -227,6 +227,7 @@ class Port final : public host::Lender {
     flow.source_port = route.udp.source_port;
     return flow;
   }
+  void emit_into_ring(Route& route, const nic::OutPacket& packet);
   [[nodiscard]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate);
