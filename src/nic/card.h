@@ -56,7 +56,8 @@ class Card {
       core_.behind = packets.subspan(i + 1);
       receive(packets[i]);
     }
-    core_.behind = core_.fetched = {};
+    core_.behind = {};
+    core_.fetched = {};
   }
   // The port could not make a packet of what arrived.
   void on_refused(Refusal why) { core_.refuse(why); }

@@ -1,6 +1,7 @@
 // A packet's meaning: what is left when bytes have been parsed. It cannot be malformed, only unwelcome.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,6 +36,15 @@ static_assert(sizeof(FlowMarks) == 8 && offsetof(Flow, flow_label) % 8 == 0 && s
 
 inline void set_marks(Flow& flow, const FlowMarks& marks) {
   std::memcpy(reinterpret_cast<std::byte*>(&flow) + offsetof(Flow, flow_label), &marks, sizeof marks);
+}
+// In a flow that was just copied, for the same reason.
+inline void set_source_port(Flow& flow, std::uint16_t port) {
+  constexpr auto kPort = std::bit_cast<std::uint64_t>(FlowMarks{0, 0xFFFF, 0, 0});
+  std::byte* at = reinterpret_cast<std::byte*>(&flow) + offsetof(Flow, flow_label);
+  std::uint64_t marks = 0;
+  std::memcpy(&marks, at, sizeof marks);
+  marks = (marks & ~kPort) | (std::uint64_t{port} << std::countr_zero(kPort));
+  std::memcpy(at, &marks, sizeof marks);
 }
 
 // Only the headers that the opcode has (wire/opcode.h) mean anything; the others stay as they were made.

@@ -22,17 +22,24 @@
 namespace weft::real {
 
 struct RecordHead {
-  std::uint32_t next = 0;   // bytes from here to the next head; 0: nothing yet; kSkip: go on at the start of the ring
-  std::uint16_t bytes = 0;  // of the datagram
-  std::uint8_t flags = 0;
-  std::uint8_t packets = 1;  // more than one: a train (wire/packet.h)
+  std::uint32_t next = 0;  // bytes from here to the next head; 0: nothing yet; kSkip: go on at the start of the ring
+  std::uint32_t rest = 0;  // what() and the parts of it
+
+  // One word, made in registers: a processor that reads a word of which it has just written a part waits until
+  // everything that it wrote before has left it, and what was written before is a packet.
+  static constexpr std::uint32_t what(std::uint64_t bytes, std::uint32_t flags, std::uint32_t packets = 1) {
+    return static_cast<std::uint32_t>(bytes) | flags << 16 | packets << 24;
+  }
+  [[nodiscard]] constexpr std::uint32_t bytes() const { return rest & 0xFFFF; }  // of the datagram
+  [[nodiscard]] constexpr std::uint32_t packets() const { return rest >> 24; }   // more: a train (wire/packet.h)
+  [[nodiscard]] constexpr bool has(std::uint32_t flag) const { return (rest >> 16 & flag) != 0; }
 
   static constexpr std::uint32_t kSkip = ~0U;
-  static constexpr std::uint8_t kHasIcrc =
-      1;  // a sender that damages packets on purpose says so: they are to be found out
-  static constexpr std::uint8_t kHasFlow = 2;  // it follows the head
-  static constexpr std::uint8_t kLast = 4;     // of those that were published together
-  static constexpr std::uint8_t kFar = 8;      // a FarNote is where the payload would be
+  // Flags. A sender that damages packets on purpose says so: they are to be found out.
+  static constexpr std::uint32_t kHasIcrc = 1;
+  static constexpr std::uint32_t kHasFlow = 2;  // it follows the head
+  static constexpr std::uint32_t kLast = 4;     // of those that were published together
+  static constexpr std::uint32_t kFar = 8;      // a FarNote is where the payload would be
 };
 static_assert(sizeof(RecordHead) == 8);
 
@@ -55,8 +62,9 @@ static_assert(sizeof(How) == 8);
 constexpr std::uint64_t record_bytes(std::uint64_t datagram, bool has_flow) {
   return (sizeof(RecordHead) + (has_flow ? sizeof(wire::Flow) : 0) + datagram + 7) & ~7ULL;
 }
-inline constexpr std::uint64_t kLine = 64;          // bytes of a cache line
-inline constexpr std::uint64_t kSmall = 4 * kLine;  // records of so much, published together, are handed over
+inline constexpr std::uint64_t kLine = 64;              // bytes of a cache line
+inline constexpr std::uint64_t kAskedFor = 10 * kLine;  // what a writer asks for ahead
+inline constexpr std::uint64_t kSmall = 4 * kLine;      // records of so much, published together, are handed over
 // What one end does before the other hears of it, in bytes: they are to copy at the same time, not in turn.
 inline constexpr std::uint64_t kShare = 32 * 1024;
 inline constexpr std::uint32_t kLongestTrain = 32 * 1024;  // bytes; of 256 each it is 128 packets
@@ -89,7 +97,7 @@ class RingWriter {
     const std::uint8_t pad = p.headers.bth.pad;
     const std::uint64_t bytes =
         wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
-    std::byte* at = start(flow, bytes, {.packets = static_cast<std::uint8_t>(p.packets)});
+    std::byte* at = start(flow, bytes, 0, p.packets);
     if (at == nullptr) return false;
     at += wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
     for (const nic::Fragment& piece : p.payload) {
@@ -97,14 +105,11 @@ class RingWriter {
       at += piece.bytes;
     }
     std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the blank ICRC's
-    if (p.packets > 1) {                   // what follows is as long: its first lines are asked for now
-      prefetch_to_write(place(at_));
-      prefetch_to_write(place(at_) + kLine);
-    }
+    if (!p.last) ask_for_as_much();
     return true;
   }
   bool write(const wire::Flow& flow, std::span<const std::byte> datagram) {
-    std::byte* at = start(flow, datagram.size(), {.flags = RecordHead::kHasIcrc});
+    std::byte* at = start(flow, datagram.size(), RecordHead::kHasIcrc);
     if (at != nullptr) std::memcpy(at, datagram.data(), datagram.size());
     return at != nullptr;
   }
@@ -147,7 +152,7 @@ class RingWriter {
     if (published_ == at_) return false;
     const std::uint64_t aligned = (at_ + kLine - 1) / kLine * kLine;
     newest_.next += static_cast<std::uint32_t>(aligned - at_);
-    newest_.flags |= RecordHead::kLast;
+    newest_.rest |= RecordHead::what(0, RecordHead::kLast, 0);
     at_ = aligned;
     finish_newest();
     next_of(place(at_)).store(0, std::memory_order_relaxed);
@@ -166,6 +171,13 @@ class RingWriter {
  private:
   [[nodiscard]] std::byte* place(std::uint64_t position) const { return ring_->data + position % Ring::kBytes; }
 
+  // What follows is probably as long. Its lines are with the reader, who has read them: asked for now, they have come
+  // when they are written. As many as a processor asks for at once.
+  void ask_for_as_much() const {
+    const std::uint64_t end = std::min(at_ + (at_ - newest_at_), at_ + kAskedFor);
+    for (std::uint64_t line = at_; line < end; line += kLine) prefetch_to_write(place(line));
+  }
+
   bool write_far(const wire::Flow& flow, const nic::OutPacket& p) {
     wire::Headers headers = p.headers;
     headers.bth.pad = 0;
@@ -173,7 +185,7 @@ class RingWriter {
                        .bytes = p.payload_bytes,
                        .packets = p.packets};
     const std::uint64_t bytes = wire::info(headers.bth.opcode).header_bytes + sizeof note + wire::kIcrcBytes;
-    std::byte* at = start(flow, bytes, {.flags = RecordHead::kFar});
+    std::byte* at = start(flow, bytes, RecordHead::kFar);
     if (at == nullptr) return false;
     at += wire::encode_headers(headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
     std::memcpy(at, &note, sizeof note);
@@ -192,8 +204,7 @@ class RingWriter {
   // Writes the head of the newest record, last of all: the headers of the one before may have spilled over its place.
   // The first since publish() does not say yet that it is there.
   void finish_newest() {
-    const std::size_t told = sizeof newest_.next;
-    std::memcpy(place(newest_at_) + told, &newest_.bytes, sizeof newest_ - told);
+    std::memcpy(place(newest_at_) + offsetof(RecordHead, rest), &newest_.rest, sizeof newest_.rest);
     if (newest_at_ == published_) {
       first_next_ = newest_.next;
     } else {
@@ -201,7 +212,7 @@ class RingWriter {
     }
   }
 
-  std::byte* start(const wire::Flow& flow, std::uint64_t bytes, RecordHead head) {
+  std::byte* start(const wire::Flow& flow, std::uint64_t bytes, std::uint32_t flags, std::uint32_t packets = 1) {
     const bool has_flow = at_ == 0 || flow != flow_;
     const std::uint64_t need = record_bytes(bytes, has_flow), offset = at_ % Ring::kBytes;
     // Behind a record there must be room for the next head, a line further at most. Headers are encoded with room for
@@ -212,10 +223,8 @@ class RingWriter {
     if (published_ != at_) finish_newest();
     if (skip > 0) begin(skip, {.next = RecordHead::kSkip});
     if (skip > 0) finish_newest();
-    head.next = static_cast<std::uint32_t>(need);
-    head.bytes = static_cast<std::uint16_t>(bytes);
-    if (has_flow) head.flags |= RecordHead::kHasFlow;
-    begin(need, head);
+    if (has_flow) flags |= RecordHead::kHasFlow;
+    begin(need, {.next = static_cast<std::uint32_t>(need), .rest = RecordHead::what(bytes, flags, packets)});
     std::byte* record = place(newest_at_) + sizeof(RecordHead);
     if (!has_flow) return record;
     flow_ = flow;
@@ -277,9 +286,9 @@ class RingReader {
       }
       RecordHead head;
       std::memcpy(&head, place(), sizeof head);
-      const bool has_flow = (head.flags & RecordHead::kHasFlow) != 0, is_far = (head.flags & RecordHead::kFar) != 0;
-      const bool possible = next % sizeof head == 0 && record_bytes(head.bytes, has_flow) <= next &&
-                            offset + next < Ring::kBytes && head.bytes <= kMaxDatagram;
+      const bool has_flow = head.has(RecordHead::kHasFlow), is_far = head.has(RecordHead::kFar);
+      const bool possible = next % sizeof head == 0 && record_bytes(head.bytes(), has_flow) <= next &&
+                            offset + next < Ring::kBytes && head.bytes() <= kMaxDatagram;
       if (!possible) {
         broken_ = true;
         break;
@@ -291,14 +300,14 @@ class RingReader {
         std::memcpy(&flow_, record, sizeof flow_);
         record += sizeof flow_;
       }
-      take(flow_, std::span<const std::byte>(record, head.bytes),
-           How{.has_icrc = (head.flags & RecordHead::kHasIcrc) != 0, .far = is_far, .packets = head.packets});
+      take(flow_, std::span<const std::byte>(record, head.bytes()),
+           How{.has_icrc = head.has(RecordHead::kHasIcrc), .far = is_far, .packets = head.packets()});
       far += is_far ? 1 : 0;
       at_ += next;
       ++count;
       // Where the next one will be, the sender may be writing: that line would be long in coming. A stream has it here,
       // and beside a far payload it is nothing.
-      if ((head.flags & RecordHead::kLast) != 0 && !streams_ && !is_far) break;
+      if (head.has(RecordHead::kLast) && !streams_ && !is_far) break;
     }
     streams_ = count > 1;
     fetches_ |= far > 0;

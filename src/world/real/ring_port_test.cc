@@ -194,8 +194,8 @@ TEST(Ring, RefusesWhatWouldOverwriteOthers) {
 }
 
 TEST(Ring, HearsNoMoreFromASenderThatWritesNonsense) {
-  for (const RecordHead head : {RecordHead{8, 5000, 0, 0}, RecordHead{7, 0, 0, 0}, RecordHead{1U << 30, 64, 0, 0},
-                                RecordHead{16, 64, 0, 0}, RecordHead{Ring::kBytes, 64, 0, 0}}) {
+  for (const RecordHead head : {RecordHead{8, 5000}, RecordHead{7, 0}, RecordHead{1U << 30, 64}, RecordHead{16, 64},
+                                RecordHead{Ring::kBytes, 64}}) {
     Pair p;
     std::memcpy(p.ring->data, &head, sizeof head);
     EXPECT_FALSE(p.in.empty());
