@@ -168,7 +168,7 @@ class Port final : public host::Lender {
   [[nodiscard]] std::size_t neighbours() const { return lanes_.size(); }
 
  private:
-  static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8;
+  static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8, kLooks = 4;
   static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1);
@@ -224,7 +224,7 @@ class Port final : public host::Lender {
   }
   // From the port of the socket that it leaves by; the ICRC covers it.
   [[nodiscard]] static wire::Flow flow_by(const Route& route, wire::Flow flow) {
-    flow.source_port = route.udp.source_port;
+    wire::set_source_port(flow, route.udp.source_port);
     return flow;
   }
   void emit_into_ring(Route& route, const nic::OutPacket& packet);
@@ -262,16 +262,21 @@ class Port final : public host::Lender {
   template <class Take, class Settle>
   bool receive_udp(std::size_t index, Take& take, Settle& settle) {
     const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
-    const std::uint32_t n = receiver_.receive(sockets_[index], addresses_[index],
-                                              [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
-                                                if (!(flow.source == known_)) [[unlikely]]
-                                                  know(flow.source);
-                                                const auto each = [&](std::span<const std::byte> packet) {
-                                                  untold_ += udp_cost(packet.size());
-                                                  arrive(flow, packet, How{}, take, settle);
-                                                };
-                                                known_is_neighbour_ ? take_apart(datagram, each) : each(datagram);
-                                              });
+    const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
+      if (!(flow.source == known_)) [[unlikely]]
+        know(flow.source);
+      const auto each = [&](std::span<const std::byte> packet) {
+        untold_ += udp_cost(packet.size());
+        arrive(flow, packet, How{}, take, settle);
+      };
+      known_is_neighbour_ ? take_apart(datagram, each) : each(datagram);
+    };
+    // Where messages come one at a time somebody waits for the next. It is seen the sooner the less there is between
+    // two looks.
+    std::uint32_t looks = receiver_.plain() && eager_ > 0 ? kLooks : 1, n = 0;
+    do {
+      n = receiver_.receive(sockets_[index], addresses_[index], arrived);
+    } while (n == 0 && --looks > 0 && rings_empty());
     settle();
     if (n > 0) {
       eager_ = kEagerPolls;
