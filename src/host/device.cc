@@ -10,7 +10,7 @@ Device::Device(const DeviceConfig& config, RandomSource& random)
     : config_(config),
       random_(random),
       card_(config.card),
-      rings_(config.ring_memory),
+      pool_(config.memory),
       qp_slots_(card_.contexts.size()),
       cq_slots_(config.card.max_cqs),
       srq_slots_(config.card.max_srqs),

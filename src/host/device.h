@@ -33,7 +33,7 @@ struct DeviceConfig {
   std::uint32_t max_queue_entries = 32768, max_cq_entries = 1U << 22, max_sges = nic::kMaxSges, max_inline = 1024;
   std::uint8_t max_reads = 128;               // READs and atomics under way, each direction
   nic::Dialect dialect = nic::Dialect::roce;  // what reliable connections speak, unless it is decided for each
-  std::pmr::memory_resource* ring_memory = std::pmr::new_delete_resource();  // where queue pairs' rings lie
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // where the pool lies
 };
 
 using Domain = std::uint32_t;
@@ -56,6 +56,8 @@ class Device {
   [[nodiscard]] const DeviceConfig& config() const { return config_; }
   [[nodiscard]] nic::CardState& card() { return card_; }
   [[nodiscard]] const nic::CardState& card() const { return card_; }
+  // For what there may be thousands of, a few pages for many: rings, and objects of whoever has the device.
+  [[nodiscard]] std::pmr::memory_resource& pool() { return pool_; }
   [[nodiscard]] wire::Psn random_psn() { return wire::Psn(static_cast<std::uint32_t>(random_.next())); }
 
   [[nodiscard]] Result<Domain> create_domain();
@@ -163,7 +165,7 @@ class Device {
   RandomSource& random_;
   Lender* lender_ = nullptr;
   nic::CardState card_;
-  std::pmr::unsynchronized_pool_resource rings_;
+  std::pmr::unsynchronized_pool_resource pool_;
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
   std::vector<wire::Qpn> last_qpns_;                      // of each slot's last owner

@@ -35,8 +35,8 @@ QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uin
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
-  sq_ = RingMemory(device.rings_, send_stride * options_.limits.send_entries);
-  if (options_.srq == nullptr) rq_ = RingMemory(device.rings_, receive_stride * options_.limits.receive_entries);
+  sq_ = RingMemory(device.pool(), send_stride * options_.limits.send_entries);
+  if (options_.srq == nullptr) rq_ = RingMemory(device.pool(), receive_stride * options_.limits.receive_entries);
   context_.sq_stride = static_cast<std::uint16_t>(send_stride);
   context_.rq_stride = static_cast<std::uint16_t>(receive_stride);
   context_.qpn = qpn;

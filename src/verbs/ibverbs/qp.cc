@@ -1,6 +1,9 @@
 // Queue pairs: made, brought from state to state, asked, destroyed.
 #include "verbs/ibverbs/qp.h"
 
+#include <memory>
+#include <memory_resource>
+
 #include "verbs/ibverbs/acknowledge.h"
 #include "verbs/ibverbs/builder.h"
 #include "verbs/ibverbs/errors.h"
@@ -61,6 +64,16 @@ ibv_qp_init_attr origin_of(QueuePair& qp) {
           .sq_sig_all = qp.queue->options().signal_all};
 }
 
+// They lie beside each other, as rings do: posting to one after the other is not to wait for page tables. With the
+// lane's lock held.
+struct Unmake {
+  host::Device& device;
+  void operator()(QueuePair* qp) const { std::pmr::polymorphic_allocator<>(&device.pool()).delete_object(qp); }
+};
+std::unique_ptr<QueuePair, Unmake> new_queue_pair(host::Device& device) {
+  return {std::pmr::polymorphic_allocator<>(&device.pool()).new_object<QueuePair>(), Unmake{device}};
+}
+
 }  // namespace
 
 QueuePair::QueuePair() : ibv_qp_ex{} {}
@@ -75,7 +88,7 @@ QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
   const Hold hold(c);
   if (!hold) return refuse(EIO);
   return attempt([&]() -> QueuePair* {
-    auto qp = std::make_unique<QueuePair>();
+    auto qp = new_queue_pair(c.device);
     const auto queue = c.device.create_qp(ours(pd).number, options_of(attr));
     if (!queue) return refuse(queue.error());
     qp->owner = &c;
@@ -151,7 +164,8 @@ int ibv_destroy_qp(ibv_qp* ibqp) {
   }
   await_acknowledged(ibqp->mutex, ibqp->cond, ibqp->events_completed, qp.async_events);
   unmake_acknowledgeable(*ibqp);
-  delete &qp;
+  const Hold hold(c);
+  if (hold) Unmake{c.device}(&qp);
   return 0;
 }
 

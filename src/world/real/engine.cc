@@ -7,7 +7,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#include "world/large_pages.h"
 #include "world/real/addresses.h"
 #include "world/real/clock.h"
 #include "world/real/gsi.h"
@@ -24,7 +23,7 @@ constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
 constexpr Time kProbeDelay = milliseconds(1);  // programs that share processors are often silent for shorter
 constexpr std::uint32_t kEarlyNotes = 16384;
 
-host::DeviceConfig device_config(const Settings& settings) {
+host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory) {
   host::DeviceConfig config;
   config.gids = settings.port_addresses();
   if (config.gids.size() > kMaxAddresses) config.gids.resize(kMaxAddresses);
@@ -46,7 +45,7 @@ host::DeviceConfig device_config(const Settings& settings) {
   config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
                    : settings.transport == TransportChoice::roce ? nic::Dialect::roce
                                                                  : nic::Dialect::undecided;
-  config.ring_memory = world::LargePageMemory::instance();
+  config.memory = &memory;
   return config;
 }
 
@@ -60,7 +59,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
     : settings_(settings),
       owner_(owner),
       lock_(lock),
-      device_(device_config(settings), random_),
+      device_(device_config(settings, memory_), random_),
       port_(settings_, broker_),
       negotiation_(versions_of(settings)),
       effects_(device_, port_, owner, journal_),

@@ -15,6 +15,7 @@
 #include "host/device.h"
 #include "nic/card.h"
 #include "wire/flow_icrc.h"
+#include "world/large_pages.h"
 #include "world/real/broker_line.h"
 #include "world/real/effects.h"
 #include "world/real/lane.h"
@@ -116,6 +117,7 @@ class Lane::Engine : public PrintsStats {
   LaneLock& lock_;
   LaneClock clock_;
   SystemRandom random_;
+  world::LargePageMemory memory_;
   host::Device device_;
   BrokerLine broker_;
   Port port_;
