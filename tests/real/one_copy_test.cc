@@ -44,7 +44,7 @@ struct Pair {
   void write(std::uint64_t from = 0, std::uint32_t bytes = kBytes) {
     a.write(*qa, from, bytes, kThere, b.key);
     ASSERT_EQ(a.wait().status, Status::success);
-    ASSERT_EQ(std::memcmp(a.memory.data() + from, b.memory.data() + kThere, bytes), 0);
+    ASSERT_TRUE(b.holds(kThere, a.memory.data() + from, bytes));
   }
   template <class What>
   static std::uint64_t count(TestLane& of, What what) {
@@ -121,7 +121,7 @@ TEST(OneCopy, GivesWayToTwoWhereMemoryCannotBeRead) {
       p.a.lane.rang();
     }
     EXPECT_EQ(p.a.wait().status, Status::success);
-    EXPECT_EQ(std::memcmp(secret, p.b.memory.data() + kThere, kBytes), 0);
+    EXPECT_TRUE(p.b.holds(kThere, secret, kBytes));
     EXPECT_EQ(Pair::count(p.b, Refusal::payload_gone), 1U);
     p.write();
     EXPECT_EQ(p.fetched(), 1U) << "nothing more is left in a memory that could not be read";
@@ -153,7 +153,7 @@ TEST(OneCopy, IsMadeOfSeveralWritesWithOneCall) {
   }
   ASSERT_EQ(ended, 4U);
   for (std::uint32_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(std::memcmp(p.a.memory.data() + i * 4096, p.b.memory.data() + kThere + i * kBytes, kBytes), 0) << i;
+    EXPECT_TRUE(p.b.holds(kThere + i * kBytes, p.a.memory.data() + i * 4096, kBytes)) << i;
   }
   EXPECT_EQ(p.fetched() - fetched, 4U);
   EXPECT_EQ(Pair::count(p.b, Counter::one_copy_calls) - calls, 1U);
