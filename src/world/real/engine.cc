@@ -235,8 +235,9 @@ void Lane::Engine::on_time(Time now) {
 }
 
 bool Lane::Engine::receive() {
-  return port_.receive([this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
-                       [this] { settle(); });
+  return port_.receive(
+      !card_.has_work(), [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
+      [this] { settle(); });
 }
 
 void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, How how) {

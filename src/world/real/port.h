@@ -77,9 +77,10 @@ class Port final : public host::Lender {
   [[nodiscard]] bool blocked();
 
   // -- in --
-  // Calls take(flow, datagram, how) for what has arrived, and settle() before the bytes go. False: nothing had.
+  // Calls take(flow, datagram, how) for what has arrived, and settle() before the bytes go. False: nothing had. `idle`:
+  // there is nothing else to do.
   template <class Take, class Settle>
-  bool receive(Take&& take, Settle&& settle) {
+  bool receive(bool idle, Take&& take, Settle&& settle) {
     bool any = false;
     for (const auto& lane : lanes_) {
       if (lane->in.empty()) continue;
@@ -118,7 +119,7 @@ class Port final : public host::Lender {
     // Each is a system call. By which something came last, something will come next; the others are asked in between.
     const bool all = !eager || ++asked_ % kAskAll == 0;
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
-      if ((i != busy_ && !all) || !receive_udp(i, take, settle)) continue;
+      if ((i != busy_ && !all) || !receive_udp(i, idle, take, settle)) continue;
       busy_ = i;
       any = true;
     }
@@ -260,7 +261,7 @@ class Port final : public host::Lender {
   }
 
   template <class Take, class Settle>
-  bool receive_udp(std::size_t index, Take& take, Settle& settle) {
+  bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
     const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
     const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
       if (!(flow.source == known_)) [[unlikely]]
@@ -273,7 +274,7 @@ class Port final : public host::Lender {
     };
     // Where messages come one at a time somebody waits for the next. It is seen the sooner the less there is between
     // two looks.
-    std::uint32_t looks = receiver_.plain() && eager_ > 0 ? kLooks : 1, n = 0;
+    std::uint32_t looks = idle && receiver_.plain() && eager_ > 0 ? kLooks : 1, n = 0;
     do {
       n = receiver_.receive(sockets_[index], addresses_[index], arrived);
     } while (n == 0 && --looks > 0 && rings_empty());
