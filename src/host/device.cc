@@ -5,12 +5,19 @@
 #include <cassert>
 
 namespace weft::host {
+namespace {
+
+// What the pool takes at once, in blocks of a size. Not more, and a little less than a power of two: four of them, with
+// what the pool notes about them, share a large page if a block is one of 16 work entries.
+constexpr std::size_t kTakenTogether = 480;
+
+}  // namespace
 
 Device::Device(const DeviceConfig& config, RandomSource& random)
     : config_(config),
       random_(random),
       card_(config.card),
-      pool_(config.memory),
+      pool_({.max_blocks_per_chunk = kTakenTogether, .largest_required_pool_block = 0}, config.memory),
       qp_slots_(card_.contexts.size()),
       cq_slots_(config.card.max_cqs),
       srq_slots_(config.card.max_srqs),

@@ -21,9 +21,8 @@ inline void advise_large_pages(std::span<std::byte> table) {
   if (table.size() >= kLargePage) (void)madvise(table.data(), table.size() / kLargePage * kLargePage, MADV_HUGEPAGE);
 }
 
-// For pools, which ask for twice as much each time. What is large begins with a large page; what comes before that
-// shares one, so that the first thousands of connections do not lie on small pages. Who has few gets small pieces as
-// they always are. Not for two threads at once.
+// For pools. What is large begins with a large page; pieces that are not share one, because a page is taken whole. Who
+// has few connections gets small pieces as they always are. Not for two threads at once.
 class LargePageMemory final : public std::pmr::memory_resource {
  public:
   static constexpr std::size_t kShares = kLargePage / 16;  // pieces from this size on share a large page
