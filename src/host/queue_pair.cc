@@ -21,6 +21,13 @@ std::uint16_t source_port_of(wire::Qpn a, wire::Qpn b) {
   return static_cast<std::uint16_t>(((label & 0x3FFF) ^ ((label & 0xF'C000) >> 14)) | 0xC000);
 }
 
+// Short ones come from the pool. A long one would lie in the pool's memory by itself, and what lies beside it there
+// could not be given back before it.
+RingMemory make_ring(Device& device, std::size_t bytes) {
+  constexpr std::size_t kShort = 4096;
+  return {bytes <= kShort ? device.pool() : *std::pmr::new_delete_resource(), bytes};
+}
+
 }  // namespace
 
 QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options)
@@ -35,8 +42,8 @@ QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uin
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
-  sq_ = RingMemory(device.pool(), send_stride * options_.limits.send_entries);
-  if (options_.srq == nullptr) rq_ = RingMemory(device.pool(), receive_stride * options_.limits.receive_entries);
+  sq_ = make_ring(device, send_stride * options_.limits.send_entries);
+  if (options_.srq == nullptr) rq_ = make_ring(device, receive_stride * options_.limits.receive_entries);
   context_.sq_stride = static_cast<std::uint16_t>(send_stride);
   context_.rq_stride = static_cast<std::uint16_t>(receive_stride);
   context_.qpn = qpn;
