@@ -201,10 +201,17 @@ bool Lane::Engine::may_wait_for_answer(bool completed) {
 // neighbour's first message waits in a ring that we do not know of.
 void Lane::Engine::greet_neighbours() {
   if (++greetings_ % kVainPolls != 0) return;
-  while (auto in = broker_.hear_only(Topic::met)) {
-    receive();
-    port_.on_met(*in);
+  while (auto in = broker_.hear_only(Topic::met)) on_met(*in);
+}
+
+// What a neighbour left behind comes before the news that it is gone: it may have sent a lot, and ended.
+void Lane::Engine::on_met(Incoming& in) {
+  if (in.descriptors.empty()) {
+    port_.hear_out(
+        in.message.neighbour.place, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
+        [this] { settle(); });
   }
+  port_.on_met(in);
 }
 
 void Lane::Engine::transmit(Time now) {

@@ -77,6 +77,7 @@ class Lane::Engine : public PrintsStats {
   void progress(Time now, bool program_first);
   [[nodiscard]] bool may_wait_for_answer(bool completed);
   void greet_neighbours();
+  void on_met(Incoming& in);
   void transmit(Time now);
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {

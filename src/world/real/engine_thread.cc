@@ -195,10 +195,7 @@ void Lane::Engine::sleep(Guard& guard, Time until) {
 void Lane::Engine::hear_broker(Guard& guard) {
   while (auto in = broker_.hear()) {
     switch (in->message.topic) {
-      case Topic::met:
-        receive();  // what a neighbour left behind comes before the news that it is gone
-        port_.on_met(*in);
-        break;
+      case Topic::met: on_met(*in); break;
       case Topic::asked: answer(*in); break;
       case Topic::datagram: {
         const auto bytes = std::as_bytes(std::span(in->text.data(), in->text.size()));

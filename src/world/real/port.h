@@ -87,15 +87,7 @@ class Port final : public host::Lender {
       any = true;
       // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
       for (const bool again : {true, false}) {
-        lane->in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
-          if (how.far) [[unlikely]] {  // past all who look at bytes: it has none
-            loan_.lender = lane->takes_far() ? lane.get() : nullptr;
-            loan_.position = lane->in.position();
-            return take(flow, datagram, how);
-          }
-          if (how.packets > 1 && one_copy_) lane->try_far();
-          arrive(flow, datagram, how, take, settle);
-        });
+        read_ring(*lane, take, settle);
         const bool looks = again && !lane->in.streams();
         if (looks) lane->in.ask_for_next();
         settle();
@@ -124,6 +116,17 @@ class Port final : public host::Lender {
       any = true;
     }
     return any;
+  }
+  // All that a neighbour who has gone left behind: one ring full at most.
+  template <class Take, class Settle>
+  void hear_out(std::uint32_t place, Take&& take, Settle&& settle) {
+    NeighbourLane* const lane = lane_at(place);
+    if (lane == nullptr) return;
+    for (const std::uint64_t end = lane->in.position() + Ring::kBytes;
+         !lane->in.empty() && lane->in.position() < end;) {
+      read_ring(*lane, take, settle);
+      settle();
+    }
   }
   [[nodiscard]] bool rings_empty() const {
     for (const auto& lane : lanes_) {
@@ -258,6 +261,19 @@ class Port final : public host::Lender {
     }
     if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram);
     take(flow, datagram, how);
+  }
+
+  template <class Take, class Settle>
+  void read_ring(NeighbourLane& lane, Take& take, Settle& settle) {
+    lane.in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
+      if (how.far) [[unlikely]] {  // past all who look at bytes: it has none
+        loan_.lender = lane.takes_far() ? &lane : nullptr;
+        loan_.position = lane.in.position();
+        return take(flow, datagram, how);
+      }
+      if (how.packets > 1 && one_copy_) lane.try_far();
+      arrive(flow, datagram, how, take, settle);
+    });
   }
 
   template <class Take, class Settle>
