@@ -1,7 +1,8 @@
 #include "verbs/rdmacm/channel.h"
 
-#include <algorithm>
+#include <array>
 #include <memory>
+#include <utility>
 
 #include "verbs/rdmacm/engine.h"
 #include "verbs/rdmacm/errors.h"
@@ -60,13 +61,13 @@ void rdma_destroy_event_channel(rdma_event_channel* channel) {
   // and one that woke up now would find no descriptor and end the program with an error.
   if (ended.readers != 0) return;
   // One that has just been here may come back, to what is no more. The last few are kept for it to wait on.
-  static std::deque<const Channel*> left;
+  // Without a destructor: it may come back while the program ends.
+  static std::array<const Channel*, kLeft> left{};
+  static std::size_t next = 0;
   const bool may_come_back = ended.last_reader != std::thread::id() && ended.last_reader != std::this_thread::get_id();
   if (!may_come_back) return delete &ended;
-  left.push_back(&ended);
-  if (left.size() <= kLeft) return;
-  if (left.front()->readers == 0) delete left.front();
-  left.pop_front();
+  const Channel* const oldest = std::exchange(left[next++ % kLeft], &ended);
+  if (oldest != nullptr && oldest->readers == 0) delete oldest;
 }
 
 }  // extern "C"
