@@ -31,6 +31,9 @@ struct Syndrome {
 
   [[nodiscard]] constexpr NakCode nak_code() const { return static_cast<NakCode>(value); }  // kind == nak
 
+  // Of a byte that need not be decoded: good news, and nothing else?
+  static constexpr bool is_ack(std::uint8_t byte) { return byte >> 5 == 0; }
+
   static constexpr Syndrome decode(std::uint8_t byte) {
     const std::uint8_t low = byte & 31;
     switch (byte >> 5) {

@@ -64,7 +64,7 @@ class Arrivals {
  private:
   // A NAK that has not left is a lie once the packet that it was about has arrived.
   static bool owes_bad_news(const Context& c, const Inflow& f) {
-    return f.stream == Stream::requests_in && c.owes_ack && c.owed_syndrome >= 0x20;
+    return f.stream == Stream::requests_in && c.owes_ack && !wire::Syndrome::is_ack(c.owed_syndrome);
   }
 
   void note_mark(Context& c, const wire::Packet& p) {

@@ -54,11 +54,10 @@ class Receipts {
     if (c.responder_stopped) stop(c);
   }
 
-  // Is this an acknowledgement, and nothing else?
-  [[nodiscard]] static bool is_plain(std::uint8_t syndrome) { return syndrome < 0x20; }
   // May what is owed travel with a request? Good news may: it is the newest, whatever becomes of others.
   [[nodiscard]] static bool may_ride(Context& c) {
-    return c.owes_ack && is_plain(c.owed_syndrome) && !c.responder_stopped && !requests_in(c).recovering();
+    return c.owes_ack && wire::Syndrome::is_ack(c.owed_syndrome) && !c.responder_stopped &&
+           !requests_in(c).recovering();
   }
   void ride(Context& c, wire::Headers& h) {
     c.owes_ack = false;
@@ -82,7 +81,7 @@ class Receipts {
   static constexpr std::uint8_t kSelective = wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
 
   void send(Context& c, const Inflow& f, std::uint8_t syndrome) {
-    const bool says_ack = is_plain(syndrome);
+    const bool says_ack = wire::Syndrome::is_ack(syndrome);
     wire::Receipt receipt{.syndrome = syndrome, .expected = f.expected};
     wire::Psn psn = says_ack ? f.expected.minus(1) : f.expected;
     if (says_ack && f.recovering() && core_.state.config.requester_bitmaps) {

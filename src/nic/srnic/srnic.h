@@ -81,7 +81,7 @@ class Srnic {
  private:
   // That travels with a request: only good news does. False: nothing of the packet counts.
   bool took_receipt(Context& c, const wire::Packet& p) {
-    if (!Receipts<W>::is_plain(p.headers.receipt.syndrome)) {
+    if (!wire::Syndrome::is_ack(p.headers.receipt.syndrome)) {
       core_.refuse(Refusal::bad_syndrome);
       return false;
     }

@@ -61,7 +61,8 @@ class Receiver {
  private:
   void accepted(Context& c, const wire::Packet& p) {
     c.nak_sent = false;
-    if (c.owes_ack && c.owed_syndrome >= 0x20) c.owes_ack = false;  // the gap is closed: the NAK would be a lie
+    // The gap is closed: a NAK would be a lie.
+    if (c.owes_ack && !wire::Syndrome::is_ack(c.owed_syndrome)) c.owes_ack = false;
     if (p.headers.bth.ack_request && !replied_by_response(p)) {
       replies_.owe(c, wire::Syndrome::ack(), c.expected_psn.minus(1));
     }

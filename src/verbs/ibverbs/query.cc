@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "nic/context.h"
 #include "verbs/ibverbs/context.h"
 #include "verbs/ibverbs/device_list.h"
 #include "verbs/ibverbs/errors.h"
@@ -76,7 +77,7 @@ ibv_port_attr describe_port(const host::Device& device) {
   a.active_mtu = mtu_of(device.config().mtu);
   a.gid_tbl_len = static_cast<int>(device.config().gids.size());
   a.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
-  a.max_msg_sz = kMaxMessage;
+  a.max_msg_sz = nic::kMaxMessage;
   a.pkey_tbl_len = 1;
   a.max_vl_num = 1;
   // 4 lanes of 25 Gb/s. There is no line; but programs choose between devices by this, and the slowest number of the

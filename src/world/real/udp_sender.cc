@@ -206,8 +206,8 @@ void UdpSender::add_held() {
 bool UdpSender::left_plainly() {
   const std::size_t packets = message_count_ + held_count_;
   if (message_count_ > 1 || packets == 0) return false;
-  const bool alone = message_count_ == 0;
-  UdpRoute& route = alone ? *held_[0].route : *messages_[0].route;
+  const bool only_owed = message_count_ == 0;
+  UdpRoute& route = only_owed ? *held_[0].route : *messages_[0].route;
   if (!route.connected || (packets > 1 && !route.joins)) return false;
   const std::byte* const begin = held_count_ > 0 ? held_[0].data : static_cast<std::byte*>(parts_[0].iov_base);
   const std::byte* end = begin;
@@ -216,7 +216,7 @@ bool UdpSender::left_plainly() {
     if (h.route != &route || h.traffic_class != route.traffic_class || h.data != end) return false;
     end += h.bytes;
   }
-  if (!alone) {
+  if (!only_owed) {
     const Pending& m = messages_[0];
     const bool follows =
         m.segments == 1 && m.parts == 1 && m.traffic_class == route.traffic_class && parts_[0].iov_base == end;
