@@ -29,7 +29,7 @@ pair() {  # who, column, what, unit, program and arguments
 }
 for round in 1 2 3; do
   for who in soft-roce udp auto; do
-    pair $who 4 send_64KB MB/s ib_send_bw -F -s 65536 -n 300
-    pair $who 5 send_latency_64B us ib_send_lat -F -s 64 -n 500
+    pair $who 4 send_64KB MB/s ib_send_bw -F -s 65536 -n 2000
+    pair $who 5 send_latency_64B us ib_send_lat -F -s 64 -n 3000
   done
 done
