@@ -204,8 +204,10 @@ void Lane::Engine::greet_neighbours() {
   while (auto in = broker_.hear_only(Topic::met)) on_met(*in);
 }
 
-// What a neighbour left behind comes before the news that it is gone: it may have sent a lot, and ended.
+// What a neighbour left behind comes before the news that it is gone: it may have sent a lot, and ended. From sockets
+// one look's worth: the rest stays there, and all that it loses is that joined packets are taken apart (joined.h).
 void Lane::Engine::on_met(Incoming& in) {
+  receive();
   if (in.descriptors.empty()) {
     port_.hear_out(
         in.message.neighbour.place, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
