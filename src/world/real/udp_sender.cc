@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -10,6 +11,7 @@
 
 #include "base/room.h"
 #include "wire/icrc.h"
+#include "world/real/joined.h"
 #include "world/real/plain_calls.h"
 
 namespace weft::real {
@@ -79,49 +81,88 @@ void UdpSender::append(Pending& message, const std::byte* data, std::size_t byte
 }
 
 void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
-  const std::uint8_t pad = p.headers.bth.pad;
-  const bool copies = p.payload_bytes <= kCopied;
-  make_room(p.payload.size() + 2, wire::kMaxHeaderBytes + 16 + (copies ? p.payload_bytes : 0));
-  std::byte* header = arena_.get() + arena_used_;
+  if (p.payload_bytes > kCopied) return add_large(route, p);
+  if (plain_.packets == 0 || arena_used_ + kSmall > kArena) make_room(1, kSmall);
+  std::byte* const header = arena_.get() + arena_used_;
+  std::byte* at = header + wire::encode_headers(
+                               p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
+  for (const nic::Fragment& piece : p.payload) {
+    std::memcpy(at, piece.data, piece.bytes);
+    at += piece.bytes;
+  }
+  std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
+  at += p.headers.bth.pad;
+  const std::uint32_t icrc = icrc_.of(p.flow, route.source_port, std::span<const std::byte>(header, at));
+  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), icrc);
+  const auto bytes = static_cast<std::uint32_t>(at + wire::kIcrcBytes - header);
+  arena_used_ += bytes;
+  const Held packet{&route, header, bytes, p.flow.traffic_class};
+  const bool owed = p.payload_bytes == 0 && route.merge;
+  if (goes_plainly(route, packet, owed)) return;
+  end_plain();
+  line_up(route, packet, owed);
+}
+
+// What is small lies in the arena in the order in which it came.
+bool UdpSender::goes_plainly(UdpRoute& route, const Held& packet, bool owed) {
+  if (packet.traffic_class != route.traffic_class) return false;
+  if (plain_.packets == 0) {
+    if (!route.connected || message_count_ + held_count_ != 0) return false;
+    plain_ = {&route, packet.data, packet.bytes, 1, !owed};
+    return true;
+  }
+  if (plain_.ended || plain_.route != &route || !route.joins || plain_.packets + 1 == kHeld) return false;
+  plain_.bytes += packet.bytes;
+  ++plain_.packets;
+  plain_.ended = !owed;
+  return true;
+}
+
+void UdpSender::line_up(UdpRoute& route, const Held& packet, bool owed) {
+  if (owed) {
+    held_[held_count_++] = packet;
+  } else {
+    append(message_for(route, packet.traffic_class, packet.bytes), packet.data, packet.bytes);
+  }
+}
+
+void UdpSender::end_plain() {
+  if (plain_.packets == 0) return;
+  const Plain plain = std::exchange(plain_, {});
+  std::uint32_t left = plain.packets;
+  take_apart({plain.begin, plain.bytes}, [&](std::span<const std::byte> packet) {
+    const bool owed = --left > 0 || !plain.ended;
+    line_up(*plain.route,
+            {plain.route, packet.data(), static_cast<std::uint32_t>(packet.size()), plain.route->traffic_class}, owed);
+  });
+}
+
+void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
+  end_plain();
+  make_room(p.payload.size() + 2, kSmall);
+  std::byte* const header = arena_.get() + arena_used_;
   const std::size_t header_bytes =
       wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
-  const auto total = static_cast<std::uint32_t>(header_bytes + p.payload_bytes + pad + wire::kIcrcBytes);
-  std::byte* at = header + header_bytes;
-  if (p.payload_bytes == 0 && route.merge) {
-    wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes),
-                     icrc_.of(p.flow, route.source_port, {header, header_bytes}));
-    arena_used_ += total;
-    held_[held_count_++] = {&route, header, total, p.flow.traffic_class};
-    return;
+  const std::size_t behind = p.headers.bth.pad + wire::kIcrcBytes;
+  Pending& message =
+      message_for(route, p.flow.traffic_class, static_cast<std::uint32_t>(header_bytes + p.payload_bytes + behind));
+  append(message, header, header_bytes);
+  Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
+  std::size_t count = 0;
+  for (const nic::Fragment& piece : p.payload) {
+    append(message, piece.data, piece.bytes);
+    pieces.set(count++, {piece.data, piece.bytes});
   }
-  Pending& message = message_for(route, p.flow.traffic_class, total);
-  std::uint32_t icrc = 0;
-  if (copies) {
-    for (const nic::Fragment& piece : p.payload) {
-      std::memcpy(at, piece.data, piece.bytes);
-      at += piece.bytes;
-    }
-    std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
-    icrc = icrc_.of(p.flow, route.source_port, std::span<const std::byte>(header, at + pad));
-  } else {
-    append(message, header, header_bytes);
-    Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
-    std::size_t count = 0;
-    for (const nic::Fragment& piece : p.payload) {
-      append(message, piece.data, piece.bytes);
-      pieces.set(count++, {piece.data, piece.bytes});
-    }
-    icrc = icrc_.of(p.flow, route.source_port, {header, header_bytes}, pieces.first(count));
-    std::memset(at, 0, wire::kIcrcBytes);
-  }
-  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + pad, wire::kIcrcBytes), icrc);
-  std::byte* end = at + pad + wire::kIcrcBytes;
-  copies ? append(message, header, static_cast<std::size_t>(end - header))
-         : append(message, at, static_cast<std::size_t>(end - at));
-  arena_used_ = static_cast<std::size_t>(end - arena_.get());
+  std::byte* const at = header + header_bytes;
+  std::memset(at, 0, behind);
+  const std::uint32_t icrc = icrc_.of(p.flow, route.source_port, {header, header_bytes}, pieces.first(count));
+  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + p.headers.bth.pad, wire::kIcrcBytes), icrc);
+  append(message, at, behind);
+  arena_used_ += header_bytes + behind;
 }
 
 void UdpSender::add(UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram) {
+  end_plain();
   make_room(1, datagram.size());
   std::byte* at = arena_.get() + arena_used_;
   std::memcpy(at, datagram.data(), datagram.size());
@@ -201,31 +242,15 @@ void UdpSender::add_held() {
   held_count_ = 0;
 }
 
-// One small message, and what is owed in front of it (joined.h): as one piece of memory it costs the kernel least to
-// send. Segments would have to be announced by control messages, at both ends.
 bool UdpSender::left_plainly() {
-  const std::size_t packets = message_count_ + held_count_;
-  if (message_count_ > 1 || packets == 0) return false;
-  const bool only_owed = message_count_ == 0;
-  UdpRoute& route = only_owed ? *held_[0].route : *messages_[0].route;
-  if (!route.connected || (packets > 1 && !route.joins)) return false;
-  const std::byte* const begin = held_count_ > 0 ? held_[0].data : static_cast<std::byte*>(parts_[0].iov_base);
-  const std::byte* end = begin;
-  for (std::size_t i = 0; i < held_count_; ++i) {
-    const Held& h = held_[i];
-    if (h.route != &route || h.traffic_class != route.traffic_class || h.data != end) return false;
-    end += h.bytes;
-  }
-  if (!only_owed) {
-    const Pending& m = messages_[0];
-    const bool follows =
-        m.segments == 1 && m.parts == 1 && m.traffic_class == route.traffic_class && parts_[0].iov_base == end;
-    if (!follows) return false;
-    end += m.bytes;
-  }
+  if (plain_.packets == 0) return false;
   ++calls_;
-  if (send_plainly(route.socket, begin, static_cast<std::size_t>(end - begin)) < 0) return false;
-  message_count_ = held_count_ = part_count_ = arena_used_ = 0;
+  if (send_plainly(plain_.route->socket, plain_.begin, plain_.bytes) < 0) {
+    end_plain();
+    return false;
+  }
+  plain_ = {};
+  arena_used_ = 0;
   return true;
 }
 

@@ -38,7 +38,7 @@ class UdpSender {
   // The payload must stay until flush().
   void add(UdpRoute& route, const nic::OutPacket& packet);
   void add(UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram);
-  [[nodiscard]] bool empty() const { return message_count_ + held_count_ == 0; }
+  [[nodiscard]] bool empty() const { return message_count_ + held_count_ + plain_.packets == 0; }
   void flush();
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
@@ -47,6 +47,7 @@ class UdpSender {
  private:
   static constexpr std::size_t kMessages = 64, kParts = 512, kArena = 320 * 1024, kControlBytes = 64;
   static constexpr std::size_t kCopied = 512;  // payloads up to this are copied
+  static constexpr std::size_t kSmall = wire::kMaxHeaderBytes + kCopied + 3 + wire::kIcrcBytes;
   static constexpr std::size_t kMaxSegments = 64, kMaxDatagram = 65000;
 
   struct Pending {
@@ -63,8 +64,22 @@ class UdpSender {
     std::uint32_t bytes;
     std::uint8_t traffic_class;
   };
-  static constexpr std::size_t kHeld = 32;
+  static constexpr std::uint32_t kHeld = 32;
 
+  // One small message and what is owed in front of it, one behind the other in the arena (joined.h): as one piece of
+  // memory it costs the kernel least to send. Segments would have to be announced by control messages, at both ends.
+  // As long as there is one, there are no others; what does not fit behind it makes it one of many.
+  struct Plain {
+    UdpRoute* route = nullptr;
+    const std::byte* begin = nullptr;
+    std::uint32_t bytes = 0, packets = 0;
+    bool ended = false;  // by the message
+  };
+
+  void add_large(UdpRoute& route, const nic::OutPacket& packet);
+  [[nodiscard]] bool goes_plainly(UdpRoute& route, const Held& packet, bool owed);
+  void line_up(UdpRoute& route, const Held& packet, bool owed);
+  void end_plain();
   [[nodiscard]] bool left_plainly();
   void add_held();
   Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
@@ -81,6 +96,7 @@ class UdpSender {
   std::size_t message_count_ = 0;
   std::array<Held, kHeld> held_;
   std::size_t held_count_ = 0;
+  Plain plain_{};
   std::array<iovec, kParts> parts_{};
   std::size_t part_count_ = 0;
   std::array<mmsghdr, kMessages> headers_{};
