@@ -39,14 +39,12 @@ template <class Source>
     }
   }
   if (length > nic::kMaxMessage) return Error::invalid_argument;
-  switch (c.service) {
-    case wire::Service::ud:
-      if (kind != nic::WorkKind::send && kind != nic::WorkKind::send_immediate) return Error::invalid_argument;
-      return port.reaches(from.to().destination, from.to().gid_index) ? Error::none : Error::invalid_argument;
-    case wire::Service::uc:
-      if (nic::reads_back(kind) || kind == nic::WorkKind::send_invalidate) return Error::invalid_argument;
-      break;
-    default: break;
+  if (c.service == wire::Service::ud) [[unlikely]] {
+    if (kind != nic::WorkKind::send && kind != nic::WorkKind::send_immediate) return Error::invalid_argument;
+    return port.reaches(from.to().destination, from.to().gid_index) ? Error::none : Error::invalid_argument;
+  }
+  if (c.service == wire::Service::uc) [[unlikely]] {
+    if (nic::reads_back(kind) || kind == nic::WorkKind::send_invalidate) return Error::invalid_argument;
   }
   if (nic::is_atomic(kind) && length != 8) return Error::invalid_argument;
   return Error::none;
@@ -56,10 +54,12 @@ template <class Source>
 template <class Source>
 [[nodiscard]] Error write_work(nic::Context& c, const nic::Port& port, const Source& from) {
   using nic::QpState;
-  if (c.state == QpState::reset || c.state == QpState::init || c.state == QpState::rtr) return Error::bad_state;
+  if (c.state == QpState::reset || c.state == QpState::init || c.state == QpState::rtr) [[unlikely]]
+    return Error::bad_state;
   std::uint64_t length = 0;
   if (const Error e = judge_work(c, port, from, length); e != Error::none) return e;
-  if (c.sq_posted - c.sq_done == 1U << c.sq_shift) return Error::queue_full;
+  if (c.sq_posted - c.sq_done == 1U << c.sq_shift) [[unlikely]]
+    return Error::queue_full;
 
   std::byte* const entry = nic::ring_entry(c.sq, c.sq_posted, c.sq_shift, c.sq_stride);
   const bool is_inline = (from.flags() & nic::WorkFlags::inline_data) != 0;

@@ -29,7 +29,8 @@ class Endings {
     const bool silent = status == Status::success && !c.signal_all && (w.flags & WorkFlags::signaled) == 0;
     ++c.sq_done;
     if (silent) return;
-    if (status != Status::success) core_.count(Counter::req_cqe_error);
+    if (status != Status::success) [[unlikely]]
+      core_.count(Counter::req_cqe_error);
     Completion* done = core_.start_completion(c.send_cq);
     if (done == nullptr) [[unlikely]]
       return overflowed(c);
@@ -45,7 +46,7 @@ class Endings {
 
   // The oldest work cannot be done: it completes with its status, and the rest is flushed. A datagram or
   // unreliable queue pair only stops sending (SQE); a reliable one breaks.
-  void fail_work(Context& c, Status status, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void fail_work(Context& c, Status status, Refusal reason) {
     core_.refuse(reason);
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     core_.recall_from(c);
@@ -59,13 +60,14 @@ class Endings {
   }
 
   // Entry sq_next cannot be sent. It breaks the queue pair once it is the oldest.
-  void stall(Context& c, Status status, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void stall(Context& c, Status status, Refusal reason) {
     c.sq_stalled = true;
     c.stall_status = status;
     c.stall_reason = reason;
   }
   void fail_stalled(Context& c) {
-    if (!c.sq_stalled || c.sq_done != c.sq_next) return;
+    if (!c.sq_stalled || c.sq_done != c.sq_next) [[likely]]
+      return;
     c.sq_stalled = false;
     fail_work(c, c.stall_status, c.stall_reason);
   }
@@ -85,7 +87,8 @@ class Endings {
     const std::uint32_t entry = c.receive_entry;
     c.receive_entry = kNone;
     if (c.shared_rq == kNone || c.dialect == Dialect::srnic) ++c.rq_done;  // srnic counts SENDs by it
-    if (end.status != Status::success) core_.count(Counter::resp_cqe_error);
+    if (end.status != Status::success) [[unlikely]]
+      core_.count(Counter::resp_cqe_error);
     Completion* done = core_.start_completion(c.receive_cq);
     if (done == nullptr) [[unlikely]]
       return overflowed(c);
@@ -104,7 +107,7 @@ class Endings {
   }
 
   // It cannot take its message, and no NAK can say so: the end of an unreliable queue pair.
-  void fail_receive(Context& c, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void fail_receive(Context& c, Refusal reason) {
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     finish_receive(c, {.status = Status::local_protection, .reason = reason, .bytes = c.roce.received_bytes});
     core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
@@ -114,8 +117,9 @@ class Endings {
   // The receive entry for a new message; false when nothing is posted.
   [[nodiscard]] bool take_receive(Context& c) {
     if (c.receive_entry != kNone) return true;  // an unreliable message that was cut off left it
-    if (c.shared_rq == kNone) {
-      if (c.rq_done == c.rq_posted) return false;
+    if (c.shared_rq == kNone) [[likely]] {
+      if (c.rq_done == c.rq_posted) [[unlikely]]
+        return false;
       c.receive_entry = c.rq_done;
     } else {
       SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
@@ -131,14 +135,15 @@ class Endings {
     return true;
   }
   [[nodiscard]] const Receive& receive_at(const Context& c, std::uint32_t entry) const {
-    if (c.shared_rq == kNone) return receive_in(ring_entry(c.rq, entry, c.rq_shift, c.rq_stride));
+    if (c.shared_rq == kNone) [[likely]]
+      return receive_in(ring_entry(c.rq, entry, c.rq_shift, c.rq_stride));
     const SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
     return receive_in(srq.entries + std::size_t{entry} * srq.stride);
   }
 
   // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed. Apart, like what else
   // is rare here, so that those who call it stay short.
-  [[gnu::noinline]] void break_off(Context& c) {
+  [[gnu::cold, gnu::noinline]] void break_off(Context& c) {
     core_.recall_from(c);
     c.state = QpState::error;
     core_.state.timers.disarm(core_.slot(c));
@@ -173,7 +178,7 @@ class Endings {
     if (!c.flushed && c.shared_rq != kNone) core_.world.notify({EventKind::last_entry_reached, c.qpn.raw()});
     c.flushed = true;
   }
-  [[gnu::noinline]] void flush_sends(Context& c) {
+  [[gnu::cold, gnu::noinline]] void flush_sends(Context& c) {
     const Status status = canary(Canary::flushed_is_success) ? Status::success : Status::flushed;
     while (c.sq_done != c.sq_posted) finish_work(c, status);
     c.sq_next = c.sq_posted;
@@ -187,12 +192,15 @@ class Endings {
     done.has_immediate = info.immediate;
     done.has_invalidated = info.ieth;
     done.solicited = h.bth.solicited;
-    if (info.immediate) done.immediate = h.immediate.value;
-    if (info.ieth) done.immediate = h.invalidate.key.raw();
-    if (info.deth) done.source_qpn = h.deth.source;
+    if (info.immediate) [[unlikely]]
+      done.immediate = h.immediate.value;
+    if (info.ieth) [[unlikely]]
+      done.immediate = h.invalidate.key.raw();
+    if (info.deth) [[unlikely]]
+      done.source_qpn = h.deth.source;
   }
   // IBA 11.6.3.1: a queue pair whose completions have nowhere to go cannot go on.
-  [[gnu::noinline]] void overflowed(Context& c) {
+  [[gnu::cold, gnu::noinline]] void overflowed(Context& c) {
     if (c.state == QpState::error) return;
     c.broken_by = Refusal::cq_overflow;
     c.state = QpState::error;

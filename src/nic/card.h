@@ -231,7 +231,7 @@ class Card {
   // to speak srnic, and has not been heard to, may have missed our answer: roce is what everybody understands. The
   // other way round, we may have missed its answer. If nothing of ours is under way in roce, the peer cannot fall back
   // because of it, and we follow; if something is, the peer falls back when it arrives. So both never change at once.
-  bool adopt_dialect(Context& c, const wire::OpcodeInfo& info) {
+  [[gnu::cold, gnu::noinline]] bool adopt_dialect(Context& c, const wire::OpcodeInfo& info) {
     const bool open = c.by_agreement && !c.established;
     const bool falls_back = open && c.dialect == Dialect::srnic && !info.srnic;
     const bool follows = open && c.dialect == Dialect::roce && info.srnic && c.sent_psn == c.done_psn;

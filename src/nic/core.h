@@ -30,7 +30,7 @@ class Core {
   OutPacket out;
 
   [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
-  void refuse(Refusal why) {
+  [[gnu::cold, gnu::noinline]] void refuse(Refusal why) {
     state.counters.add(why);
     // A world that keeps a journal is told, with the packet that is to blame, if there is one.
     if constexpr (requires { world.refused(why, in_hand); }) world.refused(why, in_hand);
@@ -42,7 +42,7 @@ class Core {
   [[nodiscard]] std::uint32_t roce_window(const Context& c) const {
     return c.service == wire::Service::rc ? state.config.window_packets : 1U << 24;
   }
-  void tell(LossEvent e, const Context& c) {
+  [[gnu::cold, gnu::noinline]] void tell(LossEvent e, const Context& c) {
     e.slot = slot(c);
     e.qpn = c.qpn;
     count(Counter::control_events);
@@ -184,7 +184,7 @@ class Core {
   }
 
  private:
-  [[gnu::noinline]] void overflow(std::uint32_t cq_number) {
+  [[gnu::cold, gnu::noinline]] void overflow(std::uint32_t cq_number) {
     CompletionRing& cq = state.cqs[cq_number];
     refuse(Refusal::cq_overflow);
     if (!cq.overflowed) world.notify({EventKind::cq_error, cq_number});

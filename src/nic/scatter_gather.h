@@ -17,7 +17,7 @@ template <World W, class Piece>
                                      std::uint64_t offset, std::uint32_t length, Piece&& piece) {
   for (const Sge& sge : sges) {
     if (length == 0) break;
-    if (offset >= sge.length) {
+    if (offset >= sge.length) [[unlikely]] {
       offset -= sge.length;
       continue;
     }
@@ -46,8 +46,8 @@ template <World W>
 }
 
 template <World W>
-[[nodiscard]] Refusal scatter(Core<W>& core, const Context& c, std::span<const Sge> sges, std::uint64_t offset,
-                              const wire::Payload& data) {
+[[nodiscard, gnu::noinline]] Refusal scatter_far(Core<W>& core, const Context& c, std::span<const Sge> sges,
+                                                 std::uint64_t offset, const wire::Payload& data) {
   std::size_t done = 0;
   bool there = true;
   const Refusal r = for_each_piece(core, c, sges, Rights::local_write, offset, static_cast<std::uint32_t>(data.size()),
@@ -56,6 +56,20 @@ template <World W>
                                      done += bytes;
                                    });
   return r == Refusal::none && !there ? Refusal::payload_gone : r;
+}
+
+template <World W>
+[[nodiscard]] Refusal scatter(Core<W>& core, const Context& c, std::span<const Sge> sges, std::uint64_t offset,
+                              const wire::Payload& data) {
+  if (!data.is_far()) [[likely]] {
+    const std::byte* from = data.near().data();
+    return for_each_piece(core, c, sges, Rights::local_write, offset, static_cast<std::uint32_t>(data.size()),
+                          [&](std::byte* at, std::uint32_t bytes) {
+                            core.world.place(at, {from, bytes});
+                            from += bytes;
+                          });
+  }
+  return scatter_far(core, c, sges, offset, data);
 }
 
 }  // namespace weft::nic

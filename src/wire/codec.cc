@@ -18,6 +18,9 @@ inline const std::byte* read(const std::byte* at, Header& header) {
   return at + Header::kBytes;
 }
 
+// Acknowledgements, and responses without more: besides packets with nothing but a BTH, most in roce are these.
+constexpr std::size_t kAckBytes = Bth::kBytes + Aeth::kBytes;
+
 constexpr bool every_header_fits() {
   for (const auto& o : kOpcodes) {
     if (o.header_bytes > kMaxHeaderBytes || o.header_bytes % 4 != 0) return false;
@@ -37,6 +40,10 @@ std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHead
   }
   std::byte* at = write(out.data(), headers.bth);
   if (o.header_bytes == Bth::kBytes) return Bth::kBytes;
+  if (o.aeth && o.header_bytes == kAckBytes) {
+    write(at, headers.aeth);
+    return kAckBytes;
+  }
   if (o.srnic) at = write(at, headers.sequence);
   if (o.target) at = write(at, Target{headers.reth.address, headers.reth.key});
   if (o.receipt) at = write(at, headers.receipt);
@@ -78,6 +85,10 @@ Refusal parse(std::span<const std::byte> udp_payload, Packet& out) {
   }
   out.payload = udp_payload.subspan(o.header_bytes, canary(Canary::pad_is_payload) ? body : body - headers.bth.pad);
   if (o.header_bytes == Bth::kBytes) return Refusal::none;
+  if (o.aeth && o.header_bytes == kAckBytes) {
+    read(at, headers.aeth);
+    return Refusal::none;
+  }
   if (o.srnic) at = read(at, headers.sequence);
   if (o.target) {
     Target target;

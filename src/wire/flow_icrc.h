@@ -24,7 +24,8 @@ class FlowIcrc {
                                  std::span<const std::span<const std::byte>> payload);
   // As icrc_matches_any_ident(). What is not a multiple of four bytes long is no packet (wire/codec.h).
   [[nodiscard]] bool matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
-    if (!has_icrc_size(udp_payload) || udp_payload.size() % 4 != 0) return false;
+    if (!has_icrc_size(udp_payload) || udp_payload.size() % 4 != 0) [[unlikely]]
+      return false;
     const std::uint32_t icrc = of(flow, flow.source_port, udp_payload.first(udp_payload.size() - kIcrcBytes));
     const std::uint32_t difference = icrc ^ load_icrc(udp_payload.last<kIcrcBytes>());
     return difference == 0 || is_of_ident(flow, difference, udp_payload.size());
@@ -50,10 +51,12 @@ class FlowIcrc {
     return known ? s.icrc : start_anew(flow, source_port, udp_payload_bytes);
   }
   [[nodiscard]] static std::uint32_t from_bth_on(std::uint32_t start, std::span<const std::byte> covered) {
-    if (covered.size() <= kShort && kHasShortIcrc) return short_icrc(start, covered);
+    if (covered.size() <= kShort && kHasShortIcrc) [[likely]]
+      return short_icrc(start, covered);
     return long_icrc(start, covered);
   }
-  [[nodiscard]] std::uint32_t start_anew(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes);
+  [[nodiscard, gnu::cold]] std::uint32_t start_anew(const Flow& flow, std::uint16_t source_port,
+                                                    std::size_t udp_payload_bytes);
   [[nodiscard]] static std::uint32_t long_icrc(std::uint32_t start, std::span<const std::byte> covered);
 
   std::array<Start, kStarts> starts_{};

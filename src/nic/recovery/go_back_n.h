@@ -38,12 +38,12 @@ class GoBackN {
 
   // A gap: the peer said so (NAK), or a READ response or its acknowledgement never came (implied NAK).
   // Nothing re-sent since the last time means that this is the same gap, told again.
-  void on_gap(Context& c) {
+  [[gnu::cold, gnu::noinline]] void on_gap(Context& c) {
     if (c.next_psn == c.unacked_psn || c.rnr_wait) return;
     retry(c);
   }
 
-  void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
+  [[gnu::cold, gnu::noinline]] void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
     if (c.rnr_wait) return;
     core_.count(Counter::rcvd_rnr_err);
     if (c.rnr_retry != kForever) {

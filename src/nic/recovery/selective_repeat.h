@@ -180,7 +180,7 @@ class SelectiveRepeat {
     core_.tell(e, c);
   }
 
-  void on_nak(Context& c, const wire::Packet& p, Stream stream, wire::NakCode code) {
+  [[gnu::cold, gnu::noinline]] void on_nak(Context& c, const wire::Packet& p, Stream stream, wire::NakCode code) {
     if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);
     if (code == wire::NakCode::psn_sequence) return on_sack(c, p, stream);
     if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
@@ -224,7 +224,7 @@ class SelectiveRepeat {
     tell(c, stream, {.kind = LossEvent::Kind::missing, .run = count, .psn = psn});
   }
 
-  void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
+  [[gnu::cold, gnu::noinline]] void on_receiver_not_ready(Context& c, std::uint8_t timer_code) {
     if (c.rnr_wait) return;
     core_.count(Counter::rcvd_rnr_err);
     // A READ before it that has not been answered is not to blame: what the receiver had no room for must be the oldest

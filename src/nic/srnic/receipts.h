@@ -31,7 +31,8 @@ class Receipts {
 
   // The request `at` cannot be carried out. What was answered before must arrive first; then the peer is told, and then
   // the queue pair breaks.
-  void owe_refusal(Context& c, wire::NakCode code, Status status, Refusal reason, wire::Sequence at) {
+  [[gnu::cold, gnu::noinline]] void owe_refusal(Context& c, wire::NakCode code, Status status, Refusal reason,
+                                                wire::Sequence at) {
     core_.refuse(reason);
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     c.responder_stopped = true;
@@ -103,7 +104,7 @@ class Receipts {
     core_.count(Counter::acks_sent);
   }
 
-  void stop(Context& c) {
+  [[gnu::cold, gnu::noinline]] void stop(Context& c) {
     const bool access = c.break_status == Status::remote_access;
     if (c.receive_entry != kNone && c.inbound == Inbound::send) {
       endings_.finish_receive(c, {.status = c.break_status, .reason = c.broken_by});

@@ -75,7 +75,7 @@ class RequestsIn {
     [[nodiscard]] bool nothing() const { return !receives && !asks; }
   };
 
-  bool refuse(Context& c, const Verdict& v, const wire::Headers& h) {
+  [[gnu::cold, gnu::noinline]] bool refuse(Context& c, const Verdict& v, const wire::Headers& h) {
     const wire::Sequence at = h.sequence;
     if (v.refusal() == Refusal::payload_gone) {  // it comes again, if its sender still stands by it
       core_.refuse(v.refusal());

@@ -104,7 +104,7 @@ class RequestsOut {
   }
 
  private:
-  void stall(Context& c, Status status, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void stall(Context& c, Status status, Refusal reason) {
     endings_.stall(c, status, reason);
     retire(c);
   }

@@ -64,13 +64,13 @@ class ResponsesIn {
     bool ends = false;
   };
 
-  bool drop(Refusal why) {
+  [[gnu::cold, gnu::noinline]] bool drop(Refusal why) {
     core_.refuse(why);
     return false;
   }
   // Responses come in the order of their requests, so what is answered now is the oldest, once what the answer proves
   // has been acknowledged.
-  bool fail(Context& c, std::uint32_t entry, Refusal why) {
+  [[gnu::cold, gnu::noinline]] bool fail(Context& c, std::uint32_t entry, Refusal why) {
     if (entry != c.sq_done || why == Refusal::payload_gone) return drop(why);
     endings_.fail_work(c, Status::local_protection, why);
     return false;

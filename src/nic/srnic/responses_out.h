@@ -76,7 +76,7 @@ class ResponsesOut {
   }
 
   // Nobody takes the answers: the peer is gone. Our own requests will find out, if there are any.
-  void give_up(Context& c) {
+  [[gnu::cold, gnu::noinline]] void give_up(Context& c) {
     core_.recall_from(c);
     c.responses.out_next = end_of_all(c);
     acknowledged(c, c.responses.out_next);
@@ -150,7 +150,7 @@ class ResponsesOut {
   }
 
   // Memory that could be read when the request came cannot be read now. The answers before it are still given.
-  bool abandon(Context& c, SavedResponse& s, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] bool abandon(Context& c, SavedResponse& s, Refusal reason) {
     std::uint32_t before = 0;
     while (&at(c, before) != &s) ++before;
     const wire::Psn first = s.first;

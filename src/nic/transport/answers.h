@@ -26,10 +26,12 @@ class Answers {
     if (info.verb != wire::Verb::ack && info.aeth && !says_ack(p.headers.aeth)) {  // it contradicts itself
       return core_.refuse(Refusal::bad_syndrome);
     }
-    switch (info.verb) {
-      case wire::Verb::ack: on_ack(c, psn, p.headers.aeth); break;
-      case wire::Verb::read_response: on_read_response(c, p, info); break;
-      default: on_atomic_ack(c, p); break;
+    if (info.verb == wire::Verb::ack) [[likely]] {
+      on_ack(c, psn, p.headers.aeth);
+    } else if (info.verb == wire::Verb::read_response) {
+      on_read_response(c, p, info);
+    } else {
+      on_atomic_ack(c, p);
     }
     if (c.state == QpState::error) return;
     if (sender_.may_send(c)) core_.schedule(c);
@@ -57,7 +59,7 @@ class Answers {
     }
   }
 
-  void on_nak(Context& c, wire::Psn psn, wire::NakCode code) {
+  [[gnu::cold, gnu::noinline]] void on_nak(Context& c, wire::Psn psn, wire::NakCode code) {
     if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);  // no reliable connection's
     const bool complete = acknowledge(c, psn);
     if (c.state == QpState::error) return;
@@ -76,7 +78,7 @@ class Answers {
     }
   }
 
-  void on_read_response(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+  [[gnu::noinline]] void on_read_response(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     const wire::Psn psn = p.headers.bth.psn;
     acknowledge(c, psn);  // a response acknowledges every request before it
     if (c.state == QpState::error) return;
@@ -103,7 +105,7 @@ class Answers {
     if (c.state != QpState::error) recovery_.progressed(c);
   }
 
-  void on_atomic_ack(Context& c, const wire::Packet& p) {
+  [[gnu::noinline]] void on_atomic_ack(Context& c, const wire::Packet& p) {
     const wire::Psn psn = p.headers.bth.psn;
     acknowledge(c, psn);
     if (c.state == QpState::error) return;
@@ -139,7 +141,7 @@ class Answers {
     bool complete = true;
     while (target != c.done_psn && c.state != QpState::error) {
       const Work& w = work_at(c, c.sq_done);
-      if (is_local(w.kind)) {  // done before, and met again while going back
+      if (is_local(w.kind)) [[unlikely]] {  // done before, and met again while going back
         finish_oldest(c, c.done_psn);
         continue;
       }
@@ -163,14 +165,16 @@ class Answers {
 
   // While going back, acknowledgements of the first sending may overtake what is being sent again.
   void catch_up(Context& c) {
-    if (static_cast<std::int32_t>(c.sq_done - c.sq_next) > 0) c.sq_next = c.sq_done;
-    if (c.sq_next != c.sq_done || c.next_psn.ahead_of(c.unacked_psn) >= 0) return;
+    if (static_cast<std::int32_t>(c.sq_done - c.sq_next) > 0) [[unlikely]]
+      c.sq_next = c.sq_done;
+    if (c.sq_next != c.sq_done || c.next_psn.ahead_of(c.unacked_psn) >= 0) [[likely]]
+      return;
     c.next_psn = c.unacked_psn;
     c.next_offset = c.unacked_psn.since(c.done_psn) << c.mtu_shift;
   }
 
   // Once per gap: the responses still in flight behind it would each ask again.
-  void implied_nak(Context& c) {
+  [[gnu::cold, gnu::noinline]] void implied_nak(Context& c) {
     if (c.reread || canary(Canary::skipped_read_forgotten)) return;
     core_.count(Counter::implied_nak_seq_err);
     recovery_.on_gap(c);

@@ -1,6 +1,9 @@
 // From a work entry to the packets of its message: which opcode each gets.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "nic/formats.h"
 #include "wire/opcode.h"
 
@@ -13,6 +16,8 @@ struct MessageOpcodes {
     return starts ? (ends ? only : first) : (ends ? last : middle);
   }
 };
+
+namespace detail {
 
 constexpr MessageOpcodes rc_opcodes(WorkKind kind) {
   using enum wire::Opcode;
@@ -34,6 +39,23 @@ constexpr MessageOpcodes uc_opcodes(WorkKind kind) {
     case WorkKind::write_immediate: return {uc_write_first, uc_write_middle, uc_write_last_imm, uc_write_only_imm};
     default: return {uc_send_first, uc_send_middle, uc_send_last, uc_send_only};
   }
+}
+
+template <MessageOpcodes (*Of)(WorkKind)>
+inline constexpr auto kTable = [] {
+  std::array<MessageOpcodes, static_cast<std::size_t>(WorkKind::bind_window) + 1> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = Of(static_cast<WorkKind>(i));
+  return table;
+}();
+
+}  // namespace detail
+
+// Of work that moves data to the peer. From tables: this is asked for every message.
+constexpr const MessageOpcodes& rc_opcodes(WorkKind kind) {
+  return detail::kTable<detail::rc_opcodes>[static_cast<std::size_t>(kind)];
+}
+constexpr const MessageOpcodes& uc_opcodes(WorkKind kind) {
+  return detail::kTable<detail::uc_opcodes>[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace weft::nic

@@ -25,17 +25,7 @@ class Receiver {
     if (ahead < 0 && !canary(Canary::duplicate_carried_out)) return on_duplicate(c, p, info);
     if (ahead > 0) return on_gap(c, p.headers.bth.psn);
     const Verdict v = execute(c, p, info);
-    if (v.refusal() == Refusal::none) {
-      accepted(c, p);
-    } else if (v.refusal() == Refusal::no_receive) {
-      core_.refuse(v.refusal());
-      core_.count(Counter::out_of_buffer);
-      core_.count(Counter::send_rnr_err);
-      c.nak_sent = true;  // what follows the refused packet is dropped without another word
-      replies_.owe(c, wire::Syndrome::rnr(c.min_rnr_timer), c.expected_psn);
-    } else {
-      replies_.owe_refusal(c, v.nak(), v.status(), v.refusal());
-    }
+    v.refusal() == Refusal::none ? accepted(c, p) : refused(c, v);
   }
 
   // IBA 9.8.2: a gap costs the message it is in, never the connection; the receive entry waits for the next one.
@@ -59,6 +49,14 @@ class Receiver {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void refused(Context& c, const Verdict& v) {
+    if (v.refusal() != Refusal::no_receive) return replies_.owe_refusal(c, v.nak(), v.status(), v.refusal());
+    core_.refuse(v.refusal());
+    core_.count(Counter::out_of_buffer);
+    core_.count(Counter::send_rnr_err);
+    c.nak_sent = true;  // what follows the refused packet is dropped without another word
+    replies_.owe(c, wire::Syndrome::rnr(c.min_rnr_timer), c.expected_psn);
+  }
   void accepted(Context& c, const wire::Packet& p) {
     c.nak_sent = false;
     // The gap is closed: a NAK would be a lie.
@@ -72,7 +70,7 @@ class Receiver {
     return verb != wire::Verb::send && verb != wire::Verb::write;
   }
 
-  void on_gap(Context& c, wire::Psn psn) {
+  [[gnu::cold, gnu::noinline]] void on_gap(Context& c, wire::Psn psn) {
     core_.refuse(Refusal::psn_ahead);
     core_.count(Counter::out_of_sequence);
     if (core_.state.config.naks_again) {
@@ -85,7 +83,7 @@ class Receiver {
   }
 
   // A request that was carried out already. Nothing of the message under way may change.
-  void on_duplicate(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+  [[gnu::cold, gnu::noinline]] void on_duplicate(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     core_.count(Counter::duplicate_request);
     if (info.verb == wire::Verb::send || info.verb == wire::Verb::write) {
       core_.refuse(Refusal::psn_duplicate);
@@ -112,15 +110,17 @@ class Receiver {
 
   Verdict execute(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
-    switch (info.verb) {
-      case wire::Verb::send: return on_send(c, p, info);
-      case wire::Verb::write: return on_write(c, p, info);
-      case wire::Verb::read_request: return on_read(c, p);
-      default: return on_atomic(c, p, info);
-    }
+    if (info.verb == wire::Verb::send) return on_send(c, p, info);
+    if (info.verb == wire::Verb::write) return on_write(c, p, info);
+    return info.verb == wire::Verb::read_request ? on_read(c, p) : on_atomic(c, p, info);
   }
 
   static Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    const bool whole = info.step == wire::Step::only && c.inbound == Inbound::none;
+    return whole && p.payload.size() <= path_mtu(c) ? Refusal::none : judge_part(c, p, info);
+  }
+  // Of a message of several packets, most likely; of any, though.
+  [[gnu::noinline]] static Refusal judge_part(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     const Inbound belongs = info.verb == wire::Verb::send    ? Inbound::send
                             : info.verb == wire::Verb::write ? Inbound::write
                                                              : Inbound::none;
@@ -157,7 +157,7 @@ class Receiver {
     return {};
   }
 
-  Verdict on_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+  [[gnu::noinline]] Verdict on_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     std::byte* at = nullptr;
     if (info.starts()) {
       if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
@@ -200,7 +200,7 @@ class Receiver {
     return judge_access(c, reth, want, unused);
   }
 
-  Verdict on_read(Context& c, const wire::Packet& p) {
+  [[gnu::noinline]] Verdict on_read(Context& c, const wire::Packet& p) {
     const wire::Reth& reth = p.headers.reth;
     if (!includes(c.rights, Rights::remote_read)) return invalid(Refusal::operation_not_allowed);
     if (reth.length > kMaxMessage) return invalid(Refusal::too_long);
@@ -218,7 +218,7 @@ class Receiver {
     return {};
   }
 
-  Verdict on_atomic(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+  [[gnu::noinline]] Verdict on_atomic(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     const wire::AtomicEth& eth = p.headers.atomic;
     if (!includes(c.rights, Rights::remote_atomic)) return invalid(Refusal::operation_not_allowed);
     if (eth.address % 8 != 0) return invalid(Refusal::misaligned_atomic);

@@ -29,7 +29,7 @@ class Replies {
   }
   // The request at expected_psn cannot be carried out. What was owed before goes first, then the NAK, then
   // the queue pair breaks.
-  void owe_refusal(Context& c, wire::NakCode code, Status status, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void owe_refusal(Context& c, wire::NakCode code, Status status, Refusal reason) {
     core_.refuse(reason);
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     c.responder_stopped = true;
@@ -140,7 +140,7 @@ class Replies {
     return true;
   }
 
-  void abandon(Context& c, SavedResponse& s, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void abandon(Context& c, SavedResponse& s, Refusal reason) {
     core_.refuse(reason);
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     const wire::Psn at = s.next;
@@ -152,7 +152,7 @@ class Replies {
     acknowledge(c);
   }
 
-  void stop(Context& c) {
+  [[gnu::cold, gnu::noinline]] void stop(Context& c) {
     const bool access = c.break_status == Status::remote_access;
     if (c.receive_entry != kNone) {
       endings_.finish_receive(c, {.status = c.break_status, .reason = c.broken_by, .bytes = c.roce.received_bytes});

@@ -43,12 +43,11 @@ class Sender {
   [[nodiscard]] bool may_send(const Context& c) const {
     if (c.sq_next == c.sq_posted || c.rnr_wait || c.sq_stalled) return false;
     if (c.next_psn.since(c.unacked_psn) >= core_.roce_window(c)) return false;
-    if (c.state == QpState::sqd) {  // only what has been begun, or is sent again
-      if (c.next_offset == 0 && c.next_psn == c.sent_psn) return false;
-    } else if (c.state != QpState::rts) {
-      return false;
+    if (c.state != QpState::rts) [[unlikely]] {  // in SQD only what has been begun, or is sent again
+      if (c.state != QpState::sqd || (c.next_offset == 0 && c.next_psn == c.sent_psn)) return false;
     }
-    if (c.sq_next == c.sq_done) return true;  // nothing before it to wait for
+    if (c.sq_next == c.sq_done) [[likely]]
+      return true;  // nothing before it to wait for
     const Work& w = work_at(c, c.sq_next);
     // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
     if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return false;
@@ -57,22 +56,30 @@ class Sender {
 
   // Work at the head that has been done, and what an entry that cannot be sent does once it is the oldest.
   void retire(Context& c) {
-    while (c.sq_done != c.sq_next && is_local(work_at(c, c.sq_done).kind)) {
-      endings_.finish_work(c, Status::success);
-    }
+    if (c.sq_done != c.sq_next) [[unlikely]]
+      retire_local(c);
     endings_.fail_stalled(c);
   }
 
   // In SQD: tells when everything that was begun has been acknowledged.
   void note_drained(Context& c) {
-    if (c.state != QpState::sqd || c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
+    if (c.state == QpState::sqd) [[unlikely]]
+      see_whether_drained(c);
+  }
+
+ private:
+  [[gnu::noinline]] void retire_local(Context& c) {
+    while (c.sq_done != c.sq_next && is_local(work_at(c, c.sq_done).kind)) {
+      endings_.finish_work(c, Status::success);
+    }
+  }
+  [[gnu::cold, gnu::noinline]] void see_whether_drained(Context& c) {
+    if (c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
     if (GoBackN<W>::under_way(c)) return;  // gone back, and not yet sent again
     c.drained = true;
     if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
   }
-
- private:
-  void stall(Context& c, Status status, Refusal reason) {
+  [[gnu::cold, gnu::noinline]] void stall(Context& c, Status status, Refusal reason) {
     endings_.stall(c, status, reason);
     retire(c);
   }
@@ -117,7 +124,7 @@ class Sender {
   }
 
   void send_message(Context& c, const Work& w, TurnBudget& budget) {
-    const MessageOpcodes opcodes = c.service == wire::Service::rc ? rc_opcodes(w.kind) : uc_opcodes(w.kind);
+    const MessageOpcodes& opcodes = c.service == wire::Service::rc ? rc_opcodes(w.kind) : uc_opcodes(w.kind);
     const std::uint32_t mtu = path_mtu(c);
     const bool reliable = c.service == wire::Service::rc;
     while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < core_.roce_window(c)) {
@@ -160,7 +167,7 @@ class Sender {
     if (starts && (w.kind == WorkKind::write || w.kind == WorkKind::write_immediate)) {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
-    if (!ends) {
+    if (!ends) [[unlikely]] {
       const auto every =
           std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(core_.roce_window(c) / 2, 1U));
       h.bth.ack_request = ++c.since_ack_request >= every;
@@ -175,7 +182,8 @@ class Sender {
   }
 
   void advance_psn(Context& c, std::uint32_t packets) {
-    if (c.next_psn != c.sent_psn) core_.count(Counter::retransmitted_pkts);
+    if (c.next_psn != c.sent_psn) [[unlikely]]
+      core_.count(Counter::retransmitted_pkts);
     c.next_psn = c.next_psn.plus(packets);
     if (c.next_psn.since(c.unacked_psn) > c.sent_psn.since(c.unacked_psn)) c.sent_psn = c.next_psn;
     if (c.service != wire::Service::rc) c.sent_psn = c.next_psn;

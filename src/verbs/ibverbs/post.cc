@@ -168,7 +168,8 @@ int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
   if (code != 0) *bad = wr;
   std::uint32_t posted = 0;
   for (; code == 0 && wr != nullptr; wr = wr->next, ++posted) {
-    if (wr->next != nullptr) poster.prefetch_entry(1);
+    if (wr->next != nullptr) [[unlikely]]
+      poster.prefetch_entry(1);
     code = post_one(*ibqp, poster, *wr);
     if (code != 0) *bad = wr;
   }

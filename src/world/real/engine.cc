@@ -177,8 +177,10 @@ void Lane::Engine::progress(Time now, bool program_first) {
   const std::uint64_t before = effects_.completions();
   const std::uint32_t vain = receive() ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
   vain_polls_.store(vain, std::memory_order_relaxed);
-  if (vain >= kVainPolls) greet_neighbours();
-  if (now >= next_deadline()) on_time(now);
+  if (vain >= kVainPolls) [[unlikely]]
+    greet_neighbours();
+  if (now >= next_deadline()) [[unlikely]]
+    on_time(now);
   // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
   // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
   const bool waits = program_first && deferred_posts_.load(std::memory_order_relaxed) == 0;
@@ -258,7 +260,8 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
     why = read_note(p);
   if (p.packets != 1 && why == Refusal::none && !wire::may_be_train(p)) [[unlikely]]
     why = Refusal::bad_length;
-  if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) why = Refusal::bad_icrc;
+  if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) [[unlikely]]
+    why = Refusal::bad_icrc;
   if (why != Refusal::none) [[unlikely]] {
     card_.on_refused(why);
     port_.note_refused(flow, datagram, why);

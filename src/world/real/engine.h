@@ -73,10 +73,10 @@ class Lane::Engine : public PrintsStats {
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
   // -- driving (engine.cc) --
-  void take_over();
+  [[gnu::cold]] void take_over();
   void progress(Time now, bool program_first);
   [[nodiscard]] bool may_wait_for_answer(bool completed);
-  void greet_neighbours();
+  [[gnu::cold]] void greet_neighbours();
   void on_met(Incoming& in);
   void transmit(Time now);
   void on_time(Time now);
@@ -88,12 +88,12 @@ class Lane::Engine : public PrintsStats {
   [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
   void serve_losses(Time now);
-  void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
+  [[gnu::cold]] void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
 
   // -- what connections speak (engine_dialect.cc) --
   void deliver_doorbells(Time now);
   void hear_doorbell(Time now, std::uint32_t slot);
-  void consult(Time now, std::uint32_t slot);
+  [[gnu::cold]] void consult(Time now, std::uint32_t slot);
   [[nodiscard]] std::optional<wire::DialectVersions> ask_broker(const Negotiation::Peer& peer);
   void negotiate(Time now);
   void settle_dialect(const Negotiation::Settled& settled);
@@ -111,7 +111,7 @@ class Lane::Engine : public PrintsStats {
   void lose_broker();
   void come_back(Guard& guard);
   void answer(const Incoming& question);
-  void kick();
+  [[gnu::cold]] void kick();
 
   const Settings settings_;
   LaneOwner& owner_;

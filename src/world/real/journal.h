@@ -50,7 +50,7 @@ class Journal {
   [[nodiscard]] const std::optional<Refused>& stray() const { return stray_; }
 
  private:
-  void note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state);
+  [[gnu::cold]] void note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state);
 
   std::vector<std::uint8_t> states_;  // by slot
   std::vector<Record> records_;       // by slot; grows with the highest in use

@@ -85,15 +85,7 @@ class Port final : public host::Lender {
     for (const auto& lane : lanes_) {
       if (lane->in.empty()) continue;
       any = true;
-      // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
-      for (const bool again : {true, false}) {
-        read_ring(*lane, take, settle);
-        const bool looks = again && !lane->in.streams();
-        if (looks) lane->in.ask_for_next();
-        settle();
-        if (!looks || lane->in.empty()) break;
-      }
-      lane->in.done();
+      hear_ring(*lane, take, settle);
     }
     // A neighbour's ring costs nothing to look at, a socket a system call. Neighbours announce what they send to it.
     if (const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed); sent != announced_) {
@@ -148,7 +140,7 @@ class Port final : public host::Lender {
     if (faults_out_) faults_out_->on_time(now_, departure());
     if (tap_) tap_->on_time(now_);
   }
-  void note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
+  [[gnu::cold]] void note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
 
   void abandon() {
     owned_.clear();
@@ -201,6 +193,9 @@ class Port final : public host::Lender {
     return find_route(key);
   }
   [[nodiscard]] std::uint32_t socket_of(const wire::Address& source) const {
+    return addresses_.size() == 1 ? 0 : socket_among(source);
+  }
+  [[nodiscard, gnu::noinline]] std::uint32_t socket_among(const wire::Address& source) const {
     for (std::uint32_t i = 1; i < addresses_.size(); ++i) {
       if (addresses_[i] == source) return i;
     }
@@ -208,7 +203,7 @@ class Port final : public host::Lender {
   }
   [[nodiscard]] Time next_of_slow() const;
   void forget_routes();
-  [[nodiscard]] Route& find_route(const RouteKey& key);
+  [[nodiscard, gnu::cold]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);
   [[nodiscard]] NeighbourLane* lane_at(std::uint32_t place);
@@ -218,7 +213,7 @@ class Port final : public host::Lender {
     lane.used = true;
     used_.push_back(&lane);
   }
-  void wait_for(NeighbourLane& lane);
+  [[gnu::cold]] void wait_for(NeighbourLane& lane);
   void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
   // With --wire shm, for whom there is no ring: all but the broker, to whom management datagrams go.
   [[nodiscard]] bool is_out_of_reach(const Route& route, std::uint32_t place) {
@@ -232,7 +227,7 @@ class Port final : public host::Lender {
     return flow;
   }
   void emit_into_ring(Route& route, const nic::OutPacket& packet);
-  [[nodiscard]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
+  [[nodiscard, gnu::cold]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate);
   [[nodiscard]] auto departure() {
@@ -263,6 +258,20 @@ class Port final : public host::Lender {
     take(flow, datagram, how);
   }
 
+  // Apart, like what comes by sockets: whoever waits for one should not have the code of the other in between.
+  template <class Take, class Settle>
+  [[gnu::noinline]] void hear_ring(NeighbourLane& lane, Take& take, Settle& settle) {
+    // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
+    for (const bool again : {true, false}) {
+      read_ring(lane, take, settle);
+      const bool looks = again && !lane.in.streams();
+      if (looks) lane.in.ask_for_next();
+      settle();
+      if (!looks || lane.in.empty()) break;
+    }
+    lane.in.done();
+  }
+
   template <class Take, class Settle>
   void read_ring(NeighbourLane& lane, Take& take, Settle& settle) {
     lane.in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
@@ -277,7 +286,7 @@ class Port final : public host::Lender {
   }
 
   template <class Take, class Settle>
-  bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
+  [[gnu::noinline]] bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
     const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
     const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
       if (!(flow.source == known_)) [[unlikely]]
@@ -308,8 +317,8 @@ class Port final : public host::Lender {
   }
   void tell_taken() { door_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
-  void know(const wire::Address& source);
-  void choose_calls();
+  [[gnu::cold]] void know(const wire::Address& source);
+  [[gnu::cold]] void choose_calls();
 
   WireChoice wire_;
   BrokerLine& broker_;

@@ -32,19 +32,7 @@ class UdpReceiver {
            std::span<const std::byte>(buffers_.get(), bytes));
       return 1;
     }
-    const int n = call(socket);
-    for (int i = 0; i < n; ++i) {
-      const auto index = static_cast<std::size_t>(i);
-      const std::size_t bytes = headers_[index].msg_len;
-      wire::Flow flow{.source = wire_address(names_[index]), .destination = own, .source_port = port_of(names_[index])};
-      const std::size_t segment = read_controls(headers_[index].msg_hdr, flow.traffic_class, bytes);
-      const std::byte* data = buffers_.get() + index * kBufferBytes;
-      alone_ = n == 1 && segment == bytes ? alone_ + 1 : 0;
-      for (std::size_t at = 0; at < bytes; at += segment) {
-        take(flow, std::span<const std::byte>(data + at, std::min(segment, bytes - at)));
-      }
-    }
-    return n > 0 ? static_cast<std::uint32_t>(n) : 0;
+    return receive_several(socket, own, take);
   }
 
   // Messages come one at a time: then it costs less not to hear of segments and traffic classes.
@@ -61,6 +49,23 @@ class UdpReceiver {
   static constexpr std::uint32_t kAlone = 256, kCrowd = 64;
   static constexpr std::size_t kBufferBytes = 65536, kControlBytes = 64;
 
+  // Apart from what is done for messages that come one at a time.
+  template <class Take>
+  [[gnu::noinline]] std::uint32_t receive_several(int socket, const wire::Address& own, Take& take) {
+    const int n = call(socket);
+    for (int i = 0; i < n; ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      const std::size_t bytes = headers_[index].msg_len;
+      wire::Flow flow{.source = wire_address(names_[index]), .destination = own, .source_port = port_of(names_[index])};
+      const std::size_t segment = read_controls(headers_[index].msg_hdr, flow.traffic_class, bytes);
+      const std::byte* data = buffers_.get() + index * kBufferBytes;
+      alone_ = n == 1 && segment == bytes ? alone_ + 1 : 0;
+      for (std::size_t at = 0; at < bytes; at += segment) {
+        take(flow, std::span<const std::byte>(data + at, std::min(segment, bytes - at)));
+      }
+    }
+    return n > 0 ? static_cast<std::uint32_t>(n) : 0;
+  }
   int call(int socket);
   int call_for_one(int socket);
   std::size_t call_plainly(int socket);
