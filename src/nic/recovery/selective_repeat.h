@@ -32,21 +32,12 @@ class SelectiveRepeat {
       if (c.state == QpState::error) return;
       progressed(c);
     }
-    if (r.syndrome == wire::Receipt::kMissing) return on_missing(c, p, stream);
-    const wire::Syndrome s = wire::Syndrome::decode(r.syndrome);
-    switch (s.kind) {
-      case wire::Syndrome::Kind::ack:
-        if (progress == 0 && ahead < 0) core_.refuse(Refusal::ack_duplicate);
-        if (lost(c, stream)) tell(c, stream, {.kind = LossEvent::Kind::acked});
-        return;
-      case wire::Syndrome::Kind::nak: return on_nak(c, p, stream, s.nak_code());
-      case wire::Syndrome::Kind::rnr:
-        if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);
-        if (requests_under_way(c) == 0) return core_.refuse(Refusal::ack_ghost);  // there is nothing to have room for
-        if (ahead >= 0) on_receiver_not_ready(c, s.value);
-        return;
-      default: return core_.refuse(Refusal::bad_syndrome);
-    }
+    if (!wire::Syndrome::is_ack(r.syndrome)) [[unlikely]]
+      return on_bad_news(c, p, stream, ahead);
+    if (progress == 0 && ahead < 0) [[unlikely]]
+      core_.refuse(Refusal::ack_duplicate);
+    if (lost(c, stream)) [[unlikely]]
+      tell(c, stream, {.kind = LossEvent::Kind::acked});
   }
 
   // -- time --
@@ -180,7 +171,20 @@ class SelectiveRepeat {
     core_.tell(e, c);
   }
 
-  [[gnu::cold, gnu::noinline]] void on_nak(Context& c, const wire::Packet& p, Stream stream, wire::NakCode code) {
+  // Anything but an acknowledgement. Where packets are lost this is no rarity, and so not cold.
+  [[gnu::noinline]] void on_bad_news(Context& c, const wire::Packet& p, Stream stream, std::int32_t ahead) {
+    const std::uint8_t syndrome = p.headers.receipt.syndrome;
+    if (syndrome == wire::Receipt::kMissing) return on_missing(c, p, stream);
+    const wire::Syndrome s = wire::Syndrome::decode(syndrome);
+    if (s.kind == wire::Syndrome::Kind::nak) return on_nak(c, p, stream, s.nak_code());
+    if (s.kind != wire::Syndrome::Kind::rnr || stream != Stream::requests_out) {
+      return core_.refuse(Refusal::bad_syndrome);
+    }
+    if (requests_under_way(c) == 0) return core_.refuse(Refusal::ack_ghost);  // there is nothing to have room for
+    if (ahead >= 0) on_receiver_not_ready(c, s.value);
+  }
+
+  void on_nak(Context& c, const wire::Packet& p, Stream stream, wire::NakCode code) {
     if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);
     if (code == wire::NakCode::psn_sequence) return on_sack(c, p, stream);
     if (stream != Stream::requests_out) return core_.refuse(Refusal::bad_syndrome);

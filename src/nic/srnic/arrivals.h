@@ -27,21 +27,14 @@ class Arrivals {
     if (p.packets > 1 && arrival != Arrival::in_order) [[unlikely]]
       return uncouple(p, c.mtu_shift, [&](const wire::Packet& one) { on_packet(side, c, f, one); });
     note_mark(c, p);
-    switch (arrival) {
-      case Arrival::in_order:
-        if (!side.in_order(c, p)) return;
-        f.expected = psn.plus(p.packets);
-        f.in.newest = p.headers.sequence.plus(p.packets - 1);
-        if (p.headers.bth.ack_request || owes_bad_news(c, f)) receipts_.owe(c, f.stream);
-        return;
-      case Arrival::early: return on_early(side, c, f, p);
-      case Arrival::duplicate:
-        core_.refuse(Refusal::psn_duplicate);
-        core_.count(Counter::duplicate_request);
-        if (!receipts_.owes(c, f.stream)) receipts_.owe(c, f.stream);
-        return;
-      case Arrival::too_far: return core_.refuse(Refusal::too_far_ahead);
-    }
+    if (arrival == Arrival::early) [[unlikely]]
+      return on_early(side, c, f, p);
+    if (arrival != Arrival::in_order) [[unlikely]]
+      return on_useless(c, f, arrival);
+    if (!side.in_order(c, p)) return;
+    f.expected = psn.plus(p.packets);
+    f.in.newest = p.headers.sequence.plus(p.packets - 1);
+    if (p.headers.bth.ack_request || owes_bad_news(c, f)) receipts_.owe(c, f.stream);
   }
 
   // The software: everything before `to` has arrived.
@@ -67,6 +60,13 @@ class Arrivals {
     return f.stream == Stream::requests_in && c.owes_ack && !wire::Syndrome::is_ack(c.owed_syndrome);
   }
 
+  [[gnu::cold, gnu::noinline]] void on_useless(Context& c, const Inflow& f, Arrival arrival) {
+    if (arrival == Arrival::too_far) return core_.refuse(Refusal::too_far_ahead);
+    core_.refuse(Refusal::psn_duplicate);
+    core_.count(Counter::duplicate_request);
+    if (!receipts_.owes(c, f.stream)) receipts_.owe(c, f.stream);
+  }
+
   void note_mark(Context& c, const wire::Packet& p) {
     constexpr std::uint8_t kCongested = 3;
     if ((p.flow.traffic_class & 3) != kCongested) [[likely]]
@@ -76,7 +76,7 @@ class Arrivals {
   }
 
   template <class Side>
-  void on_early(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
+  [[gnu::noinline]] void on_early(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
     const wire::Psn psn = p.headers.bth.psn;
     if (psn != f.expected) core_.count(Counter::out_of_sequence);
     switch (side.early(c, p)) {

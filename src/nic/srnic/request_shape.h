@@ -11,7 +11,8 @@
 
 namespace weft::nic {
 
-inline Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+// Of a message of several packets, most likely; of any, though.
+[[gnu::noinline]] inline Refusal judge_part(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
   const std::uint32_t offset = p.headers.sequence.offset();
   if (info.starts() != (offset == 0)) return info.starts() ? Refusal::not_continued : Refusal::not_first;
   if (!info.payload) return Refusal::none;
@@ -20,6 +21,11 @@ inline Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::
   if (p.packets > 1 && bytes <= most - path_mtu(c)) return Refusal::bad_length;
   if (info.step == wire::Step::last && bytes == 0) return Refusal::bad_length;
   return (std::uint64_t{offset} << c.mtu_shift) + bytes > kMaxMessage ? Refusal::too_long : Refusal::none;
+}
+
+inline Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+  const bool whole = info.step == wire::Step::only && p.headers.sequence.offset() == 0 && p.packets == 1;
+  return whole && p.payload.size() <= path_mtu(c) ? Refusal::none : judge_part(c, p, info);
 }
 
 }  // namespace weft::nic

@@ -98,14 +98,11 @@ class RequestsIn {
   Verdict place(Context& c, const wire::Packet& p, Ending& end) {
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
-    switch (info.verb) {
-      case wire::Verb::send: return place_send(c, p, info, end);
-      case wire::Verb::write: return place_write(c, p, info, end);
-      default:
-        end.asks = true;
-        end.headers = &p.headers;
-        return {};
-    }
+    if (info.verb == wire::Verb::send) return place_send(c, p, info, end);
+    if (info.verb == wire::Verb::write) return place_write(c, p, info, end);
+    end.asks = true;
+    end.headers = &p.headers;
+    return {};
   }
 
   Verdict place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
@@ -160,11 +157,14 @@ class RequestsIn {
   // An entry of an own queue is a free-running count, so any number may be one.
   [[nodiscard]] bool find_receive(Context& c, const wire::Packet& p, std::uint32_t& entry) {
     const std::uint32_t count = wire::Sequence::unfold(p.headers.sequence.ssn(), c.rq_done);
-    if (count == c.rq_done) {
-      if (!take_current(c)) return false;
-      entry = c.receive_entry;
-      return true;
-    }
+    if (count != c.rq_done) [[unlikely]]
+      return find_later_receive(c, p, count, entry);
+    if (!take_current(c)) return false;
+    entry = c.receive_entry;
+    return true;
+  }
+  [[nodiscard, gnu::noinline]] bool find_later_receive(Context& c, const wire::Packet& p, std::uint32_t count,
+                                                       std::uint32_t& entry) {
     if (c.shared_rq != kNone) return take_shared(c, count, p.headers.bth.psn, entry);
     if (count - c.rq_done >= c.rq_posted - c.rq_done) return false;
     const Receive& r = endings_.receive_at(c, count);
@@ -224,7 +224,7 @@ class RequestsIn {
   bool finish(Context& c, const Ending& end) {
     const wire::Headers& h = *end.headers;
     const wire::OpcodeInfo& info = wire::info(h.bth.opcode);
-    if (end.asks) {
+    if (end.asks) [[unlikely]] {
       const Verdict v = info.reth ? read(c, h) : atomic(c, h, info);
       return v.refusal() == Refusal::none || refuse(c, v, h);
     }
@@ -232,7 +232,7 @@ class RequestsIn {
     if (wire::Sequence::unfold(h.sequence.ssn(), c.rq_done) != c.rq_done || !take_current(c)) {
       return refuse(c, invalid(Refusal::not_continued), h);
     }
-    if (info.ieth) {
+    if (info.ieth) [[unlikely]] {
       core_.recall_behind(h.invalidate.key);
       const Refusal why = core_.state.memory.invalidate(h.invalidate.key, core_.asker(c));
       if (why != Refusal::none) return refuse(c, denied(why), h);

@@ -25,10 +25,8 @@ class RequestsOut {
   [[nodiscard]] bool may_send(const Context& c) const {
     if (c.sq_next == c.sq_posted || c.rnr_wait || c.sq_stalled) return false;
     if (packets_under_way(c) >= window_of(core_, c)) return false;
-    if (c.state == QpState::sqd) {  // only what has been begun
-      if (c.next_offset == 0) return false;
-    } else if (c.state != QpState::rts) {
-      return false;
+    if (c.state != QpState::rts) [[unlikely]] {  // in SQD only what has been begun
+      if (c.state != QpState::sqd || c.next_offset == 0) return false;
     }
     if (c.sq_next == c.sq_done) return true;  // nothing before it to wait for
     const Work& w = work_at(c, c.sq_next);
@@ -80,7 +78,8 @@ class RequestsOut {
       if (reads_back(w.kind) && (w.flags & WorkFlags::answered) == 0) break;
       c.done_psn = c.done_psn.plus(packets);
       endings_.finish_work(c, Status::success);
-      if (c.state == QpState::error) return;
+      if (c.state == QpState::error) [[unlikely]]
+        return;
     }
     endings_.fail_stalled(c);
   }
@@ -98,12 +97,16 @@ class RequestsOut {
 
   // In SQD: tells when everything that was begun has been acknowledged.
   void note_drained(Context& c) {
-    if (c.state != QpState::sqd || c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
-    c.drained = true;
-    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
+    if (c.state == QpState::sqd) [[unlikely]]
+      see_whether_drained(c);
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void see_whether_drained(Context& c) {
+    if (c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
+    c.drained = true;
+    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
+  }
   [[gnu::cold, gnu::noinline]] void stall(Context& c, Status status, Refusal reason) {
     endings_.stall(c, status, reason);
     retire(c);
