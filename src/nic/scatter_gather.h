@@ -11,29 +11,45 @@ namespace weft::nic {
 
 using Pieces = FixedVector<Fragment, kMaxSges>;
 
-// Calls piece(pointer, bytes) for each part, in order, after the gate let it pass.
+// Where bytes [offset, offset + length) of this element are, which must have them; the gate may refuse.
+template <World W>
+[[nodiscard]] Refusal find_piece(Core<W>& core, const Context& c, const Sge& sge, Rights want, std::uint64_t offset,
+                                 std::uint32_t length, std::byte*& at) {
+  const Refusal r = core.translate(c, sge.key, want, sge.address + offset, length, at);
+  // sge.address + offset may wrap past 2^64: then the whole element is no region's.
+  return r == Refusal::none && sge.address + offset < sge.address ? Refusal::out_of_bounds : r;
+}
+
 template <World W, class Piece>
-[[nodiscard]] Refusal for_each_piece(Core<W>& core, const Context& c, std::span<const Sge> sges, Rights want,
-                                     std::uint64_t offset, std::uint32_t length, Piece&& piece) {
+[[nodiscard, gnu::noinline]] Refusal for_each_of_many(Core<W>& core, const Context& c, std::span<const Sge> sges,
+                                                      Rights want, std::uint64_t offset, std::uint32_t length,
+                                                      Piece& piece) {
   for (const Sge& sge : sges) {
     if (length == 0) break;
-    if (offset >= sge.length) [[unlikely]] {
+    if (offset >= sge.length) {
       offset -= sge.length;
       continue;
     }
     const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(sge.length - offset, length));
     std::byte* at = nullptr;
-    if (const Refusal r = core.translate(c, sge.key, want, sge.address + offset, bytes, at); r != Refusal::none) {
-      return r;
-    }
-    // sge.address + offset may wrap past 2^64: then the whole element is no region's.
-    if (sge.address + offset < sge.address) [[unlikely]]
-      return Refusal::out_of_bounds;
+    if (const Refusal r = find_piece(core, c, sge, want, offset, bytes, at); r != Refusal::none) return r;
     piece(at, bytes);
     length -= bytes;
     offset = 0;
   }
   return length == 0 ? Refusal::none : Refusal::receive_too_small;
+}
+
+// Calls piece(pointer, bytes) for each part, in order, after the gate let it pass. Most lists have one element.
+template <World W, class Piece>
+[[nodiscard]] Refusal for_each_piece(Core<W>& core, const Context& c, std::span<const Sge> sges, Rights want,
+                                     std::uint64_t offset, std::uint32_t length, Piece&& piece) {
+  if (sges.size() != 1 || length == 0 || offset + length > sges[0].length) [[unlikely]]
+    return for_each_of_many(core, c, sges, want, offset, length, piece);
+  std::byte* at = nullptr;
+  if (const Refusal r = find_piece(core, c, sges[0], want, offset, length, at); r != Refusal::none) return r;
+  piece(at, length);
+  return Refusal::none;
 }
 
 template <World W>
