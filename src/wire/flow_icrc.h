@@ -48,15 +48,16 @@ class FlowIcrc {
     const std::uint32_t key = key_of(source_port, udp_payload_bytes);
     const Start& s = place_of(key);
     const bool known = s.port_and_bytes == key && s.source == flow.source && s.destination == flow.destination;
-    return known ? s.icrc : start_anew(flow, source_port, udp_payload_bytes);
+    if (known) [[likely]]
+      return s.icrc;
+    return start_anew(flow, source_port, udp_payload_bytes);
   }
   [[nodiscard]] static std::uint32_t from_bth_on(std::uint32_t start, std::span<const std::byte> covered) {
     if (covered.size() <= kShort && kHasShortIcrc) [[likely]]
       return short_icrc(start, covered);
     return long_icrc(start, covered);
   }
-  [[nodiscard, gnu::cold]] std::uint32_t start_anew(const Flow& flow, std::uint16_t source_port,
-                                                    std::size_t udp_payload_bytes);
+  [[nodiscard]] std::uint32_t start_anew(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes);
   [[nodiscard]] static std::uint32_t long_icrc(std::uint32_t start, std::span<const std::byte> covered);
 
   std::array<Start, kStarts> starts_{};

@@ -111,7 +111,7 @@ class Lane::Engine : public PrintsStats {
   void lose_broker();
   void come_back(Guard& guard);
   void answer(const Incoming& question);
-  [[gnu::cold]] void kick();
+  void kick();
 
   const Settings settings_;
   LaneOwner& owner_;

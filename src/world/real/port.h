@@ -203,7 +203,7 @@ class Port final : public host::Lender {
   }
   [[nodiscard]] Time next_of_slow() const;
   void forget_routes();
-  [[nodiscard, gnu::cold]] Route& find_route(const RouteKey& key);
+  [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] NeighbourLane* ask_for(const RouteKey& key);
   [[nodiscard]] NeighbourLane* lane_at(std::uint32_t place);
@@ -213,7 +213,7 @@ class Port final : public host::Lender {
     lane.used = true;
     used_.push_back(&lane);
   }
-  [[gnu::cold]] void wait_for(NeighbourLane& lane);
+  void wait_for(NeighbourLane& lane);
   void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
   // With --wire shm, for whom there is no ring: all but the broker, to whom management datagrams go.
   [[nodiscard]] bool is_out_of_reach(const Route& route, std::uint32_t place) {
@@ -227,7 +227,7 @@ class Port final : public host::Lender {
     return flow;
   }
   void emit_into_ring(Route& route, const nic::OutPacket& packet);
-  [[nodiscard, gnu::cold]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
+  [[nodiscard]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate);
   [[nodiscard]] auto departure() {
@@ -317,8 +317,8 @@ class Port final : public host::Lender {
   }
   void tell_taken() { door_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
-  [[gnu::cold]] void know(const wire::Address& source);
-  [[gnu::cold]] void choose_calls();
+  void know(const wire::Address& source);
+  void choose_calls();
 
   WireChoice wire_;
   BrokerLine& broker_;
