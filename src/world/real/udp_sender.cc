@@ -97,7 +97,7 @@ void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
   const auto bytes = static_cast<std::uint32_t>(at + wire::kIcrcBytes - header);
   arena_used_ += bytes;
   const Held packet{&route, header, bytes, p.flow.traffic_class};
-  const bool owed = p.payload_bytes == 0 && route.merge;
+  const bool owed = route.merge && !wire::info(p.headers.bth.opcode).payload;  // not a message that is empty
   if (goes_plainly(route, packet, owed)) return;
   end_plain();
   line_up(route, packet, owed);

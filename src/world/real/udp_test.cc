@@ -121,9 +121,9 @@ TEST_F(Udp, CarriesManyAndLargeOnes) {
   EXPECT_LE(a.datagrams, 3U);
 }
 
-// Whatever follows what: owed, small, large, or of another traffic class.
+// Whatever follows what: owed, small, large, empty, or of another traffic class.
 TEST_F(Udp, LosesNothingWhateverComesBehindWhat) {
-  constexpr int kKinds = 5, kAll = kKinds * kKinds * kKinds * kKinds;
+  constexpr int kKinds = 6, kAll = kKinds * kKinds * kKinds * kKinds;
   std::size_t sent = 0, arrived = 0;
   for (int sequence = 0; sequence < kAll; ++sequence) {
     for (int i = 0, rest = sequence; i < 4; ++i, rest /= kKinds, ++sent) {
@@ -132,6 +132,7 @@ TEST_F(Udp, LosesNothingWhateverComesBehindWhat) {
         case 1: send(Opcode::rc_send_only, 63); break;
         case 2: send(Opcode::rc_write_middle, 4096); break;
         case 3: send(Opcode::rc_ack, 0, 8); break;
+        case 4: send(Opcode::rc_send_only); break;
         default: send(Opcode::rc_send_only, 64, 8); break;
       }
     }
