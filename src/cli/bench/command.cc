@@ -1,7 +1,7 @@
 // weft bench: this card beside what one would use instead, in one run: interleaved, medians, ratios first.
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -10,6 +10,8 @@
 
 #include "cli/bench/loss.h"
 #include "cli/bench/measure.h"
+#include "cli/bench/samples.h"
+#include "cli/bench/side_by_side.h"
 #include "cli/commands.h"
 
 namespace weft::cli {
@@ -23,14 +25,7 @@ struct Options {
 
 struct Row {
   Measure measure;
-  std::vector<double> values;
-
-  [[nodiscard]] std::optional<double> median() const {
-    if (values.empty()) return std::nullopt;
-    std::vector<double> sorted = values;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
-  }
+  Samples samples;
 };
 
 void run_rounds(std::vector<Row>& rows, unsigned rounds) {
@@ -38,7 +33,7 @@ void run_rounds(std::vector<Row>& rows, unsigned rounds) {
   for (unsigned round = 0; round < rounds; ++round) {
     for (Row& row : rows) {
       if (shown) fmt::print(stderr, "\r\033[Kround {} of {}: {}", round + 1, rounds, row.measure.name);
-      if (const auto value = row.measure.run()) row.values.push_back(*value);
+      row.samples.add(row.measure.run());
     }
   }
   if (shown) fmt::print(stderr, "\r\033[K");
@@ -46,8 +41,7 @@ void run_rounds(std::vector<Row>& rows, unsigned rounds) {
 
 std::optional<double> ratio_of(const Row& row, const std::string& beside, const std::vector<Row>& rows) {
   const auto other = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measure.name == beside; });
-  if (other == rows.end() || !row.median() || !other->median()) return std::nullopt;
-  return *row.median() / *other->median();
+  return other == rows.end() ? std::nullopt : Samples::ratio(row.samples, other->samples);
 }
 
 nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohmann::json(*n) : nlohmann::json(); }
@@ -55,9 +49,9 @@ nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohm
 void print_json(const std::vector<Row>& rows) {
   nlohmann::json out = nlohmann::json::array();
   for (const Row& row : rows) {
-    const nlohmann::json facts{{"name", row.measure.name},   {"value", number_or_null(row.median())},
+    const nlohmann::json facts{{"name", row.measure.name},   {"value", number_or_null(row.samples.median())},
                                {"unit", row.measure.unit},   {"beside", nullptr},
-                               {"ratio", nullptr},           {"runs", row.values.size()},
+                               {"ratio", nullptr},           {"runs", row.samples.values().size()},
                                {"command", row.measure.what}};
     if (row.measure.besides.empty()) out.push_back(facts);
     for (const Measure::Beside& beside : row.measure.besides) {
@@ -81,7 +75,7 @@ void print_text(const std::vector<Row>& rows) {
   }
   fmt::print("\n");
   for (const Row& row : rows) {
-    const auto value = row.median();
+    const auto value = row.samples.median();
     const std::string shown = value ? fmt::format("{:>10.2f}", *value) : fmt::format("{:>10}", "-");
     fmt::print("{:<26} {} {:<5} {}{}\n", row.measure.name, shown, row.measure.unit, row.measure.what,
                value ? "" : "   (did not run: is it installed?)");
@@ -92,18 +86,16 @@ std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").
 
 int run(const Options& options) {
   const BenchPlace place{own_path(), options.address};
+  std::vector<Measure> measures = own_measures(place);
+  if (options.peers) std::ranges::move(peer_measures(place), std::back_inserter(measures));
   std::vector<Row> rows;
-  const auto add = [&](std::vector<Measure> measures) {
-    for (Measure& m : measures) {
-      if (options.only.empty() || m.name.find(options.only) != std::string::npos) rows.push_back({std::move(m), {}});
-    }
-  };
-  add(own_measures(place));
-  if (options.peers) add(peer_measures(place));
+  for (Measure& m : side_by_side(std::move(measures))) {
+    if (options.only.empty() || m.name.find(options.only) != std::string::npos) rows.push_back({std::move(m), {}});
+  }
   if (rows.empty()) return usage_error(fmt::format("nothing here is called '{}'", options.only));
   run_rounds(rows, options.rounds);
   options.json ? print_json(rows) : print_text(rows);
-  const bool any = std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.values.empty(); });
+  const bool any = std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.samples.median().has_value(); });
   return any ? kOk : kFailed;
 }
 

@@ -1,6 +1,5 @@
 #include "cli/bench/loss.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -11,6 +10,7 @@
 
 #include "cli/bench/job.h"
 #include "cli/bench/measure.h"
+#include "cli/bench/samples.h"
 #include "cli/command.h"
 
 namespace weft::cli {
@@ -25,18 +25,7 @@ constexpr std::size_t kGbits = 3;  // the column of perftest's table
 // What the project promises: goodput kept at 1 % of loss, and how much more that is than go-back-N's.
 constexpr double kKeeps = 0.75, kBeatsGoBackN = 3, kLosslessNear = 0.9;
 
-struct Cell {
-  std::vector<double> values;
-  unsigned failed = 0;
-
-  [[nodiscard]] std::optional<double> median() const {
-    if (values.empty()) return std::nullopt;
-    std::vector<double> sorted = values;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
-  }
-};
-using Table = std::array<std::array<Cell, kDialects.size()>, kLosses.size()>;
+using Table = std::array<std::array<Samples, kDialects.size()>, kLosses.size()>;
 
 std::vector<std::string> words_of(std::size_t dialect, std::size_t loss, unsigned round) {
   return {"run",
@@ -64,7 +53,7 @@ std::string command_of(std::size_t dialect, std::size_t loss) {
   return out;
 }
 
-void measure(const LossBench& bench, Cell& cell, std::size_t dialect, std::size_t loss, unsigned round) {
+void measure(const LossBench& bench, Samples& cell, std::size_t dialect, std::size_t loss, unsigned round) {
   static int port = 24500;
   std::vector<std::string> server{bench.weft};
   const auto words = words_of(dialect, loss, round);
@@ -74,13 +63,7 @@ void measure(const LossBench& bench, Cell& cell, std::size_t dialect, std::size_
   std::vector<std::string> client = server;
   client.push_back(bench.address);
   const auto text = run_pair({server}, {client}, kLimit);
-  const auto value = text ? number_in_last_row(*text, kGbits) : std::nullopt;
-  value ? cell.values.push_back(*value) : static_cast<void>(++cell.failed);
-}
-
-std::optional<double> ratio(const Cell& a, const Cell& b) {
-  const auto x = a.median(), y = b.median();
-  return x && y && *y > 0 ? std::optional(*x / *y) : std::nullopt;
+  cell.add(text ? number_in_last_row(*text, kGbits) : std::nullopt);
 }
 
 struct Verdict {
@@ -91,10 +74,12 @@ struct Verdict {
 };
 
 std::array<Verdict, 3> verdicts_of(const Table& t) {
-  return {
-      {{"srnic keeps of its lossless goodput at 1 % loss", ratio(t[kOnePercent][kSrnic], t[kLossless][kSrnic]), kKeeps},
-       {"srnic beside go-back-N at 1 % loss", ratio(t[kOnePercent][kSrnic], t[kOnePercent][kRoce]), kBeatsGoBackN},
-       {"srnic beside go-back-N without loss", ratio(t[kLossless][kSrnic], t[kLossless][kRoce]), kLosslessNear}}};
+  return {{{"srnic keeps of its lossless goodput at 1 % loss",
+            Samples::ratio(t[kOnePercent][kSrnic], t[kLossless][kSrnic]), kKeeps},
+           {"srnic beside go-back-N at 1 % loss", Samples::ratio(t[kOnePercent][kSrnic], t[kOnePercent][kRoce]),
+            kBeatsGoBackN},
+           {"srnic beside go-back-N without loss", Samples::ratio(t[kLossless][kSrnic], t[kLossless][kRoce]),
+            kLosslessNear}}};
 }
 
 nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohmann::json(*n) : nlohmann::json(); }
@@ -103,14 +88,14 @@ void print_json(const Table& table) {
   nlohmann::json rows = nlohmann::json::array(), verdicts = nlohmann::json::array();
   for (std::size_t loss = 0; loss < kLosses.size(); ++loss) {
     for (std::size_t d = 0; d < kDialects.size(); ++d) {
-      const Cell& cell = table[loss][d];
+      const Samples& cell = table[loss][d];
       rows.push_back({{"loss", kLosses[loss]},
                       {"transport", kDialects[d]},
                       {"value", number_or_null(cell.median())},
                       {"unit", "Gb/s"},
-                      {"of_lossless", number_or_null(ratio(cell, table[kLossless][d]))},
-                      {"runs", cell.values},
-                      {"failed", cell.failed},
+                      {"of_lossless", number_or_null(Samples::ratio(cell, table[kLossless][d]))},
+                      {"runs", cell.values()},
+                      {"failed", cell.failed()},
                       {"command", command_of(d, loss)}});
     }
   }
@@ -129,8 +114,9 @@ void print_text(const Table& table) {
   for (std::size_t loss = 0; loss < kLosses.size(); ++loss) {
     const auto& row = table[loss];
     fmt::print("{:>6}  {:>11} {:>12}  {:>11} {:>12}  {:>12}\n", kLosses[loss], shown(row[kSrnic].median()),
-               shown(ratio(row[kSrnic], table[kLossless][kSrnic])), shown(row[kRoce].median()),
-               shown(ratio(row[kRoce], table[kLossless][kRoce])), shown(ratio(row[kSrnic], row[kRoce])));
+               shown(Samples::ratio(row[kSrnic], table[kLossless][kSrnic])), shown(row[kRoce].median()),
+               shown(Samples::ratio(row[kRoce], table[kLossless][kRoce])),
+               shown(Samples::ratio(row[kSrnic], row[kRoce])));
   }
   fmt::print("\n");
   for (const Verdict& v : verdicts_of(table)) {
@@ -138,7 +124,7 @@ void print_text(const Table& table) {
   }
   for (std::size_t loss = 0; loss < kLosses.size(); ++loss) {
     for (std::size_t d = 0; d < kDialects.size(); ++d) {
-      if (const unsigned failed = table[loss][d].failed; failed > 0) {
+      if (const std::size_t failed = table[loss][d].failed(); failed > 0) {
         fmt::print("{} of the runs with {} and loss {} did not end, or did not end well\n", failed, kDialects[d],
                    kLosses[loss]);
       }
@@ -166,7 +152,7 @@ int run_loss_bench(const LossBench& bench) {
   }
   if (progress) fmt::print(stderr, "\r\033[K");
   bench.json ? print_json(table) : print_text(table);
-  return table[kLossless][kSrnic].values.empty() ? kFailed : kOk;
+  return table[kLossless][kSrnic].values().empty() ? kFailed : kOk;
 }
 
 }  // namespace weft::cli

@@ -2,7 +2,7 @@
 // of them in turn; messages a second for each N, and the memory of a connection that does nothing. An ordinary verbs
 // program: it runs on any RDMA device.
 //
-//   weft-connections [--qps 1,16,128,1024,10000] [--bytes 512] [--rounds 5] [--milliseconds 400] [--json]
+//   weft-connections [--qps 1,16,128,1024,10000] [--bytes 512] [--rounds 20] [--milliseconds 100] [--json]
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/bench/samples.h"
 #include "cli/connections/side.h"
 
 namespace weft::connections {
@@ -23,7 +24,7 @@ namespace {
 
 struct Options {
   std::vector<std::uint32_t> qps{1, 16, 128, 1024, 10000};
-  std::uint32_t bytes = 512, rounds = 5, milliseconds = 400;
+  std::uint32_t bytes = 512, rounds = 20, milliseconds = 100;
   bool json = false;
 };
 
@@ -61,28 +62,24 @@ bool parse(int argc, char** argv, Options& o) {
   return true;
 }
 
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
-
 // Send queues of the program's own size; receives are shared.
 constexpr double kRingBytes = Side::kDepth * 64.0;
 
-int report(const Options& o, const std::vector<std::vector<double>>& rates, double idle_bytes) {
+int report(const Options& o, const std::vector<cli::Samples>& rates, double idle_bytes) {
   const auto base = std::find(o.qps.begin(), o.qps.end(), 128U);
-  const double reference = base != o.qps.end() ? median(rates[static_cast<std::size_t>(base - o.qps.begin())]) : 0;
   if (o.json) std::printf("[");
   for (std::size_t i = 0; i < o.qps.size(); ++i) {
-    const double rate = median(rates[i]);
+    const double rate = rates[i].median().value_or(0);
+    const auto reference = static_cast<std::size_t>(base - o.qps.begin());
+    const double ratio = base == o.qps.end() ? 0 : cli::Samples::ratio(rates[i], rates[reference]).value_or(0);
     if (o.json) {
       std::printf(
           "{\"name\": \"connections_%u\", \"value\": %.0f, \"unit\": \"messages/s\", \"beside\": \"128 connections\", "
           "\"ratio\": %.3f},\n ",
-          o.qps[i], rate, reference > 0 ? rate / reference : 0.0);
+          o.qps[i], rate, ratio);
     } else {
       std::printf("%6u connections  %8.0f messages/s  %5.2f Gb/s", o.qps[i], rate, rate * o.bytes * 8 / 1e9);
-      reference > 0 ? std::printf("  %.2f of 128\n", rate / reference) : std::printf("\n");
+      ratio > 0 ? std::printf("  %.2f of 128\n", ratio) : std::printf("\n");
     }
   }
   std::printf(o.json
@@ -102,14 +99,14 @@ int run(const Options& o) {
     Side(pair[1], most, o.bytes).receive_until_told();
     _exit(0);
   }
-  std::vector<std::vector<double>> rates(o.qps.size());
+  std::vector<cli::Samples> rates(o.qps.size());
   double idle_bytes = 0;
   {
     Side sender(pair[0], most, o.bytes);
     idle_bytes = sender.bytes_per_connection();
     for (std::uint32_t round = 0; round < o.rounds; ++round) {
       for (std::size_t i = 0; i < o.qps.size(); ++i) {
-        rates[i].push_back(sender.send_for(std::chrono::milliseconds(o.milliseconds), o.qps[i]));
+        rates[i].add(sender.send_for(std::chrono::milliseconds(o.milliseconds), o.qps[i]));
       }
     }
     sender.say_goodbye();
