@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +22,13 @@ def brokers(folder):
         except OSError:
             continue  # it is gone, or a kernel thread
     return found
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class Sleep(Stage):
@@ -103,6 +112,18 @@ class Death(Stage):
                 program.end(signal.SIGKILL)
         self.here, self.there = address, address
         self.works_again()
+
+    def test_of_whoever_tests(self):
+        """Servers of a test run that had been killed stayed behind, and the next run found their addresses in use."""
+        code = ("import pathlib, stage; p = stage.Program(['sleep', '600'], pathlib.Path('said'));"
+                "print(p.pid, flush=True); p.wait(600)")
+        tester = subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, stdout=subprocess.PIPE,
+                                  env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)})
+        with tester:
+            pid = int(tester.stdout.readline())
+            self.assertTrue(alive(pid))
+            tester.kill()
+        self.wait_until(lambda: not alive(pid), "it has ended")
 
     def test_the_broker_goes_when_nobody_is_left(self):
         self.here, self.there = self.address(), self.address()

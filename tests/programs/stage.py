@@ -25,15 +25,19 @@ NOBODY = pwd.getpwnam("nobody") if ROOT else None
 
 
 class Program:
-    """A program under way, in a process group of its own. What it says goes to files: no pipe can fill up."""
+    """A program under way, in a process group of its own. What it says goes to files: no pipe can fill up.
+
+    It ends with whoever started it, even if that is killed: it would keep its addresses from the next run.
+    """
 
     def __init__(self, command, said, user=None):
         self.command, self.said, self.began = [str(word) for word in command], said, time.monotonic()
         rights = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
         with open(f"{said}.out", "wb") as out, open(f"{said}.err", "wb") as err:
-            self.process = subprocess.Popen(self.command, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
-                                            cwd=said.parent, env=environment, start_new_session=True, **rights)
+            self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *self.command], stdout=out, stderr=err,
+                                            stdin=subprocess.DEVNULL, cwd=said.parent, env=environment,
+                                            start_new_session=True, **rights)
 
     @property
     def pid(self):
