@@ -12,6 +12,8 @@ using sim::Task;
 
 // A host's log, and who waits for it to grow: room in a queue appears when completions are taken.
 struct Log {
+  explicit Log(Node& of) : node(of) {}
+
   Node& node;
   std::vector<nic::Completion> completions{};
   sim::Signal grown{node.host.world().tasks()};

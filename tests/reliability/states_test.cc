@@ -152,7 +152,7 @@ TEST_P(SendQueueError, StopsSendingAndCanBeMended) {
   Bed bed;
   auto [a, b] = bed.connect({.service = GetParam(), .mtu = kMtu});
   for (std::uint64_t id = 1; id <= 3; ++id) b.receive(id, {{id * 256, 200}});
-  const auto send = [&](std::uint64_t id, std::uint64_t from) {
+  const auto send = [&a = a](std::uint64_t id, std::uint64_t from) {
     a.post({.id = id, .kind = WorkKind::send, .local = {{from, 64}}});
   };
   send(1, 0);

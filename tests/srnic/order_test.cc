@@ -34,7 +34,7 @@ TEST_P(SendsOutOfOrder, FindTheirReceivesByNumber) {
     b.receive(i, {{i * 1000, 100}, {i * 1000 + 200, 700}});
     a.post({.id = i, .kind = WorkKind::send, .local = {{i * 1000, 600}}});
   }
-  const auto arrived = [&](std::uint64_t i) {
+  const auto arrived = [&a = a, &b = b](std::uint64_t i) {
     return same_bytes(a, {i * 1000, 100}, b, {i * 1000, 100}) &&
            same_bytes(a, {i * 1000 + 100, 500}, b, {i * 1000 + 200, 500});
   };

@@ -144,7 +144,11 @@ class SelectiveRepeat {
   }
   void lost(Context& c, Stream s, bool value) {
     if (value && !lost(c, s)) core_.count(Counter::recoveries_entered);
-    (s == Stream::requests_out ? c.requests_lost = value : c.responses_lost = value);
+    if (s == Stream::requests_out) {
+      c.requests_lost = value;
+    } else {
+      c.responses_lost = value;
+    }
   }
 
   void control_congestion(Context& c, std::uint32_t acked, std::uint32_t marked) {

@@ -33,6 +33,22 @@ struct RingLoan : wire::Loan {
 };
 
 class Port final : public host::Lender {
+  // How a datagram goes on, in or out, when the impairments let it. Of deduced types, and so before their use.
+  [[nodiscard]] auto departure() {
+    return [this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
+      if (tap_) tap_->packet(now_, Direction::outbound, flow, datagram, note);
+      leave(flow, datagram);
+    };
+  }
+  template <class Take, class Settle>
+  [[nodiscard]] auto arrival(Take& take, Settle& settle) {
+    return [&, this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
+      if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, note);
+      take(flow, datagram, How{});
+      settle();
+    };
+  }
+
  public:
   Port(const Settings& settings, BrokerLine& broker);
 
@@ -230,21 +246,6 @@ class Port final : public host::Lender {
   [[nodiscard]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
   void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Verdict& fate);
   void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Verdict& fate);
-  [[nodiscard]] auto departure() {
-    return [this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
-      if (tap_) tap_->packet(now_, Direction::outbound, flow, datagram, note);
-      leave(flow, datagram);
-    };
-  }
-  template <class Take, class Settle>
-  [[nodiscard]] auto arrival(Take& take, Settle& settle) {
-    return [&, this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
-      if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, note);
-      take(flow, datagram, How{});
-      settle();
-    };
-  }
-
   template <class Take, class Settle>
   void arrive(const wire::Flow& flow, std::span<const std::byte> datagram, How how, Take& take, Settle& settle) {
     if (!slow_) [[likely]]

@@ -283,7 +283,7 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   card_.on_packet(now, packet);
   orders_[slot].heard = std::max(orders_[slot].heard, shell_.cursor());
   if (bytes > 0) {
-    stored_.emplace_back(shell_.finished(), bytes);
+    stored_.push_back({shell_.finished(), bytes});
     stored_bytes_ += bytes;
     hold_peer(now);
   }

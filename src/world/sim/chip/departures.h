@@ -22,7 +22,7 @@ class Departures {
   void add(Time at, ParcelId id, std::uint32_t bytes) {
     bytes_ += bytes;
     if (packets_.empty() || packets_.back().at <= at) {
-      packets_.emplace_back(at, id, bytes);
+      packets_.push_back({at, id, bytes});
       return;
     }
     auto behind = packets_.end() - 1;
