@@ -49,8 +49,8 @@ void Retransmission::on_outbound(const LossEvent& e) {
   const auto [at, _] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base,
                                             card_.config.window_packets);
   auto& record = std::get<SenderRecord>(at->second);
+  record.note_sent(e.retried, e.next);  // first: what arrives may be what was sent again just now
   record.acked(e.base);
-  record.note_sent(e.retried, e.next);
   switch (e.kind) {
     case LossEvent::Kind::sacked: record.sacked(e.psn, e.run); break;
     case LossEvent::Kind::missing:

@@ -114,6 +114,9 @@ struct alignas(64) Context {
   bool responses_lost : 1 = false;     //   of those that come in `run` says so
   bool owes_response_ack : 1 = false;  // srnic
   bool by_agreement : 1 = false;       // its dialect: the peer may still turn out to speak the other
+  bool requests_awaited : 1 = false;   // srnic: under way since the timer was set, and not heard of,
+  bool responses_awaited : 1 = false;  //   of each kind that goes out
+  bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
   std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
   Dialect dialect = Dialect::roce;

@@ -72,10 +72,10 @@ struct Packet {
   std::uint32_t packets = 1;
 };
 
-// Only data in the dialect that numbers each packet's place can be joined.
+// Only data in the dialect that numbers each packet's place can be joined, and only what brings nothing else along.
 constexpr bool may_be_train(const Packet& p) {
   const OpcodeInfo& o = info(p.headers.bth.opcode);
-  return p.packets > 1 && o.srnic && o.payload;
+  return p.packets > 1 && o.srnic && o.payload && !o.receipt;
 }
 
 }  // namespace weft::wire

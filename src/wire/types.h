@@ -28,7 +28,7 @@ constexpr bool partitions_match(Pkey a, Pkey b) {
 // 24-bit packet sequence number. A circle, so there is no `<`: order exists only relative to a base.
 class Psn {
  public:
-  static constexpr std::uint32_t kMask = 0x00FF'FFFF;
+  static constexpr std::uint32_t kMask = 0x00FF'FFFF, kCount = kMask + 1;
 
   constexpr Psn() = default;
   constexpr explicit Psn(std::uint32_t value) : value_(value & kMask) {}

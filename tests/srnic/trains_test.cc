@@ -77,6 +77,19 @@ INSTANTIATE_TEST_SUITE_P(Faults, OneFault,
                          testing::Values(sim::Fault::drop, sim::Fault::duplicate, sim::Fault::delay,
                                          sim::Fault::corrupt));
 
+// Taken apart, its parts would have been answers, and those have no receipts.
+TEST(Trains, BringNoReceipts) {
+  for (const wire::Opcode opcode : {wire::Opcode::srnic_send_only, wire::Opcode::srnic_write_only}) {
+    wire::Packet p;
+    p.packets = 2;
+    p.headers.bth.opcode = opcode;
+    EXPECT_TRUE(wire::may_be_train(p));
+    p.headers.bth.opcode = static_cast<wire::Opcode>(static_cast<std::uint8_t>(opcode) | 0x20);
+    ASSERT_TRUE(wire::info(p.headers.bth.opcode).receipt);
+    EXPECT_FALSE(wire::may_be_train(p));
+  }
+}
+
 TEST(Trains, ThatAreLostAreSentAgainOneByOne) {
   // The first train of the SEND.
   EXPECT_GE(exchange(with_trains(dropping({1}))).again, 4U);

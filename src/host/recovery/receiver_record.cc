@@ -5,7 +5,10 @@
 namespace weft::host {
 
 std::optional<wire::Psn> ReceiverRecord::arrived(wire::Psn psn, wire::Psn expected) {
-  if (expected.ahead_of(base_) > 0) move_base(expected);  // the card has moved on, and we missed it
+  // The card has moved on, and we missed it; so far on, perhaps, that it looks as if it were behind us.
+  const std::int32_t behind = base_.ahead_of(expected);
+  if (behind >= static_cast<std::int32_t>(PacketBitmap::kBits)) *this = ReceiverRecord(expected);
+  if (behind < 0) move_base(expected);
   const std::int32_t ahead = psn.ahead_of(base_);
   if (ahead >= static_cast<std::int32_t>(PacketBitmap::kBits)) return std::nullopt;
   if (ahead >= 0) note(psn);

@@ -61,6 +61,16 @@ TEST(ReceiverRecord, LeavesAloneWhatNoWindowReaches) {
   EXPECT_EQ(record.arrived(at(1), at(1)), at(2));
 }
 
+// The news that the card had left recovery was lost; the next loss comes so much later that it looks like an older one.
+TEST(ReceiverRecord, BeginsAnewWhenItIsFarBehind) {
+  for (const std::uint32_t later : {1U << 13, 1U << 23, 3U << 22}) {
+    ReceiverRecord record(at(0));
+    (void)record.arrived(at(5), at(0));
+    EXPECT_EQ(record.arrived(at(later + 1), at(later)), std::nullopt);
+    EXPECT_EQ(record.arrived(at(later), at(later)), at(later + 2)) << later;
+  }
+}
+
 TEST(ReceiverRecord, TellsOfEachGapOnce) {
   ReceiverRecord record(at(0));
   (void)record.arrived(at(2), at(0));

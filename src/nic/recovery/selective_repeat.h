@@ -30,7 +30,7 @@ class SelectiveRepeat {
     if (progress > 0) {
       stream == Stream::requests_out ? requests_.acknowledged(c, r.expected) : responses_.acknowledged(c, r.expected);
       if (c.state == QpState::error) return;
-      progressed(c);
+      progressed(c, stream);
     }
     if (!wire::Syndrome::is_ack(r.syndrome)) [[unlikely]]
       return on_bad_news(c, p, stream, ahead);
@@ -44,16 +44,20 @@ class SelectiveRepeat {
 
   // Something is under way: silence must not last.
   void watch(Context& c) {
-    if (c.deadline == kNever && under_way(c)) core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
+    if (c.deadline == kNever && under_way(c)) arm(c);
   }
-  // Something new has been heard.
-  void progressed(Context& c) {
+  // Something new has been heard of what we ask, or of what we answer. Both share a timer, which must not be put off by
+  // the one while the other is waited for: a peer that goes on reading would keep a lost request from being sent again.
+  void progressed(Context& c, Stream stream) {
     c.retries_left = c.retry_count;
     c.rnr_retries_left = c.rnr_retry;
     c.silences = 0;
-    if (c.rnr_wait) return;
+    const bool requests = stream == Stream::requests_out;
+    if (requests) c.requests_awaited = false;
+    if (!requests) c.responses_awaited = false;
+    if (c.rnr_wait || is_silent(c, requests ? Stream::responses_out : Stream::requests_out)) return;
     if (under_way(c)) {
-      core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
+      arm(c);
     } else {
       core_.state.timers.disarm(core_.slot(c));
     }
@@ -61,46 +65,34 @@ class SelectiveRepeat {
   // Responses have come, and with them the news that everything before `unacked_psn`, which was `before`, had arrived.
   // No receipt may ever say so, and the software must hear of it: it may be waiting for just that.
   void answered(Context& c, wire::Psn before) {
-    progressed(c);
+    progressed(c, Stream::requests_out);
     if (c.requests_lost && c.unacked_psn != before) tell(c, Stream::requests_out, {.kind = LossEvent::Kind::acked});
   }
   void on_deadline(Context& c) {
-    if (c.rnr_wait) {
-      c.rnr_wait = false;
-      lost(c, Stream::requests_out, true);
-      tell(c, Stream::requests_out, {.kind = LossEvent::Kind::refused});
-      core_.schedule(c);
-      return watch(c);
-    }
+    if (c.rnr_wait) return on_receiver_waited_for(c);
     if (!under_way(c)) return;
+    const bool asks = is_silent(c, Stream::requests_out), answers = is_silent(c, Stream::responses_out);
+    if (!asks && !answers) return arm(c);  // of each something has been heard meanwhile
     if (!may_wait_longer(c)) return;
     if (c.silences < 0xFF) ++c.silences;
-    for (const Stream stream : {Stream::requests_out, Stream::responses_out}) {
-      const Outflow flow = outflow(c, stream);
-      if (flow.next == flow.unacked) continue;
-      lost(c, stream, true);
-      tell(c, stream, {.kind = LossEvent::Kind::silence, .run = c.silences});
-    }
+    if (asks) tell_silence(c, Stream::requests_out, c.silences);
+    if (answers) tell_silence(c, Stream::responses_out, c.silences);
     // All requests have arrived, but an answer is missing: the peer is reminded.
-    if (requests_under_way(c) == 0 && c.reads_under_way > 0) {
+    if (asks && requests_under_way(c) == 0 && c.reads_under_way > 0) {
       TurnBudget unused;
-      if (!requests_.send_again(c, {c.sq_done, 0}, c.done_psn, unused) || c.state == QpState::error) return;
+      if (!requests_.send_again(c, {c.sq_done, 0}, c.done_psn, true, unused) || c.state == QpState::error) return;
     }
     watch(c);
   }
 
   // The peer has asked again for what was asked before: an answer is missing over there. If none is under way here, the
   // receipts for it were wrong; all that can be done is to wait for the peer's patience to end.
-  void on_reminder(Context& c) {
-    if (c.responses_under_way == 0) return;
-    lost(c, Stream::responses_out, true);
-    tell(c, Stream::responses_out, {.kind = LossEvent::Kind::silence, .run = 1});
-  }
+  void on_reminder(Context& c) { tell_silence(c, Stream::responses_out, 1); }
 
   // -- the retry queue --
 
   [[nodiscard]] bool has_retries(const Context& c) const {
-    if (c.retry_ring == RetryRing::kNoRing || c.rnr_wait) [[likely]]
+    if (c.retry_ring == RetryRing::kNoRing) [[likely]]
       return false;
     const RetryRing& ring = core_.state.retries[c.retry_ring];
     return ring.owner == c.qpn && !ring.empty();
@@ -109,6 +101,8 @@ class SelectiveRepeat {
     while (has_retries(c) && !budget.spent() && c.state != QpState::error) {
       RetryRing& ring = core_.state.retries[c.retry_ring];
       RetryEntry& e = ring.oldest();
+      // What the receiver is not ready for is sent again when it may be: all of it, whatever was planned before.
+      if (c.rnr_wait && e.stream == Stream::requests_out) e.count = 0;
       while (e.count > 0 && budget.bytes > 0) {
         if (!send_one_again(c, e, budget)) {
           e.count = 0;
@@ -139,6 +133,33 @@ class SelectiveRepeat {
   static constexpr std::uint8_t kForever = 7;  // of the RNR retry count only
 
   [[nodiscard]] static bool under_way(const Context& c) { return packets_under_way(c) > 0 || c.reads_under_way > 0; }
+  [[nodiscard]] static bool asks(const Context& c) { return requests_under_way(c) > 0 || c.reads_under_way > 0; }
+
+  // What is under way when the timer is set is waited for. What is sent later has its turn with the next one.
+  void arm(Context& c) {
+    c.requests_awaited = asks(c);
+    c.responses_awaited = c.responses_under_way > 0;
+    core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
+  }
+  // Under way since the timer was set, and nothing has been heard of it.
+  [[nodiscard]] static bool is_silent(const Context& c, Stream s) {
+    return s == Stream::requests_out ? c.requests_awaited && asks(c) : c.responses_awaited && c.responses_under_way > 0;
+  }
+  [[gnu::cold, gnu::noinline]] void tell_silence(Context& c, Stream stream, std::uint8_t times) {
+    const Outflow flow = outflow(c, stream);
+    if (flow.next == flow.unacked) return;
+    lost(c, stream, true);
+    tell(c, stream, {.kind = LossEvent::Kind::silence, .run = times});
+  }
+  // The receiver had not been ready, and may be by now. While it is not, answers are not forgotten.
+  [[gnu::cold, gnu::noinline]] void on_receiver_waited_for(Context& c) {
+    c.rnr_wait = false;
+    if (is_silent(c, Stream::responses_out)) tell_silence(c, Stream::responses_out, 1);
+    lost(c, Stream::requests_out, true);
+    tell(c, Stream::requests_out, {.kind = LossEvent::Kind::refused});
+    core_.schedule(c);
+    watch(c);
+  }
   [[nodiscard]] static bool lost(const Context& c, Stream s) {
     return s == Stream::requests_out ? c.requests_lost : c.responses_lost;
   }
@@ -246,6 +267,7 @@ class SelectiveRepeat {
       --c.rnr_retries_left;
     }
     c.rnr_wait = true;
+    c.responses_awaited = c.responses_under_way > 0;
     core_.state.timers.arm(core_.slot(c), core_.now + wire::rnr_delay(timer_code));
   }
 
@@ -268,9 +290,8 @@ class SelectiveRepeat {
       --c.retries_left;
       return true;
     }
-    if (requests_under_way(c) == 0 && c.reads_under_way == 0) {
-      responses_.give_up(c);
-      if (c.responses_lost) tell(c, Stream::responses_out, {.kind = LossEvent::Kind::acked});
+    if (!asks(c)) {
+      responses_.rest(c);
       return false;
     }
     if (canary(Canary::retries_without_end)) return true;
@@ -281,7 +302,7 @@ class SelectiveRepeat {
 
   bool send_one_again(Context& c, RetryEntry& e, TurnBudget& budget) {
     if (e.stream == Stream::responses_out) {
-      const bool sent = responses_.send_again(c, e.psn, budget);
+      const bool sent = responses_.send_again(c, e.psn, e.count == 1, budget);
       e.psn = e.psn.plus(1);
       --e.count;
       return sent;
@@ -301,7 +322,7 @@ class SelectiveRepeat {
       ++at.entry;
     }
     if (at.entry == c.sq_next && (at.entry == c.sq_posted || (at.offset << c.mtu_shift) >= c.next_offset)) return false;
-    const bool sent = requests_.send_again(c, at, e.psn, budget);
+    const bool sent = requests_.send_again(c, at, e.psn, e.count == 1, budget);
     e.psn = e.psn.plus(1);
     e.at = wire::Sequence(at.entry, 0, at.offset + 1);
     --e.count;

@@ -30,9 +30,10 @@ class RequestsOut {
     }
     if (c.sq_next == c.sq_done) return true;  // nothing before it to wait for
     const Work& w = work_at(c, c.sq_next);
+    if (c.next_offset == 0 && c.next_psn.since(c.done_psn) >= kFarthest) return false;
     // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
     if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return false;
-    return !reads_back(w.kind) || c.reads_under_way < std::max<std::uint8_t>(c.max_reads, 1);
+    return !reads_back(w.kind) || may_ask(c, w);
   }
 
   void turn(Context& c, TurnBudget& budget) {
@@ -52,13 +53,14 @@ class RequestsOut {
   }
 
   // The packet at this place of the send queue, again. False: its memory is gone.
-  bool send_again(Context& c, Place at, wire::Psn psn, TurnBudget& budget) {
+  // `asks`: for a receipt, whatever it is; nothing may follow that would.
+  bool send_again(Context& c, Place at, wire::Psn psn, bool asks, TurnBudget& budget) {
     Work& w = work_at(c, at.entry);
     core_.world.read(BusRead::work, &w, c.sq_stride);
     if (at.offset >= request_packets(w, c.mtu_shift)) return true;  // the peer's echo was wrong
     core_.count(Counter::retransmitted_pkts);
     const Refusal r =
-        reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, {at.offset, {}}, psn, budget);
+        reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, {at.offset, asks, {}}, psn, budget);
     if (r == Refusal::none) return true;
     if (at.entry == c.sq_done) endings_.fail_work(c, Status::local_protection, r);
     return false;
@@ -91,7 +93,7 @@ class RequestsOut {
     w.flags |= WorkFlags::answered;
     wire::Psn end = c.done_psn;
     for (std::uint32_t i = c.sq_done; i != entry + 1; ++i) end = end.plus(request_packets(work_at(c, i), c.mtu_shift));
-    if (end.ahead_of(c.unacked_psn) > 0) c.unacked_psn = end;
+    if (end.since(c.done_psn) > c.unacked_psn.since(c.done_psn)) c.unacked_psn = end;
     retire(c);
   }
 
@@ -125,6 +127,7 @@ class RequestsOut {
       return stall(c, Status::local_protection, r);
     }
     c.next_psn = c.next_psn.plus(1);
+    c.long_read = is_long(c, w);
     ++c.reads_under_way;
     ++c.sq_next;
   }
@@ -142,7 +145,7 @@ class RequestsOut {
             c, {.bytes = left, .message = w.length, .room = room, .turn = budget.bytes, .in_one_piece = whole});
       }
       const std::uint32_t packets = train.packets;
-      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, train}, c.next_psn, budget);
+      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, false, train}, c.next_psn, budget);
       if (r != Refusal::none) return stall(c, Status::local_protection, r);
       c.next_psn = c.next_psn.plus(packets);
       c.next_offset += packets << c.mtu_shift;
@@ -154,9 +157,10 @@ class RequestsOut {
     }
   }
 
-  // Packets of a message: the first, counted from 0, and how many of them leave how.
+  // Packets of a message: the first, counted from 0, whether they ask for a receipt in any case, how many leave how.
   struct Some {
     std::uint32_t first;
+    bool asks;
     typename Core<W>::Train train;
   };
   // One packet of a SEND or WRITE, or a train of them.
@@ -180,7 +184,7 @@ class RequestsOut {
     const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
     h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
-    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, some.train.packets);
+    h.bth.ack_request = ends || some.asks || asks_for_receipt(core_, c, psn, some.train.packets);
     if (ends) {
       core_.out.last = core_.is_last(c, entry);
       h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
@@ -217,6 +221,20 @@ class RequestsOut {
     core_.send_packet();
     return Refusal::none;
   }
+
+  // The answers to all READs under way must fit into half the circle of their PSNs: long ones go alone, and as many
+  // others as may be under way fit in any case.
+  static constexpr std::uint32_t kLongRead = 1U << 15;  // packets
+  static_assert(kLongRead * 0xFF < wire::Psn::kCount / 2);
+  [[nodiscard]] static bool is_long(const Context& c, const Work& w) {
+    return w.kind == WorkKind::read && packets_of(w.length, c.mtu_shift) > kLongRead;
+  }
+  [[nodiscard]] static bool may_ask(const Context& c, const Work& w) {
+    if (c.reads_under_way == 0) return true;
+    return c.reads_under_way < c.max_reads && !c.long_read && !is_long(c, w);
+  }
+  // So far behind the oldest work nothing new begins: with the longest message, it is less than the circle of PSNs.
+  static constexpr std::uint32_t kFarthest = wire::Psn::kCount / 4;
 
   static constexpr std::uint8_t kSrnicOpcodes = 0xC0, kWithReceipt = 0xE0;
   static constexpr std::uint32_t kSmall = 256;

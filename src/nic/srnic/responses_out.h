@@ -45,22 +45,22 @@ class ResponsesOut {
 
   // New responses, oldest first.
   void turn(Context& c, TurnBudget& budget) {
-    while (has_more(c) && !budget.spent() && packets_under_way(c) < window_of(core_, c)) {
+    while (has_more(c) && !budget.spent() && packets_before_response(c) < window_of(core_, c)) {
       SavedResponse* s = find(c, c.responses.out_next);
       const Train train = train_of(c, *s, budget);
-      if (!send(c, *s, c.responses.out_next, train, budget)) return;
+      if (!send(c, *s, c.responses.out_next, {.train = train}, budget)) return;
       c.responses.out_next = c.responses.out_next.plus(train.packets);
       c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + train.packets);
     }
   }
 
   // One that was lost, again. False: it is of no use any more.
-  bool send_again(Context& c, wire::Psn psn, TurnBudget& budget) {
+  bool send_again(Context& c, wire::Psn psn, bool asks, TurnBudget& budget) {
     if (psn.ahead_of(responses_out(c).unacked) < 0 || psn.ahead_of(c.responses.out_next) >= 0) return true;
     SavedResponse* s = find(c, psn);
     if (s == nullptr) return true;
     core_.count(Counter::read_responses_resent);
-    return send(c, *s, psn, {}, budget);
+    return send(c, *s, psn, {.asks = asks}, budget);
   }
 
   // Everything before `end` has arrived.
@@ -68,19 +68,16 @@ class ResponsesOut {
     c.responses_under_way = static_cast<std::uint16_t>(c.responses.out_next.since(end));
     while (c.saved_pending > 0) {
       SavedResponse& oldest = at(c, 0);
-      if (oldest.first.plus(oldest.packets).ahead_of(end) > 0) break;
+      if (end.since(oldest.first) < oldest.packets) break;
       oldest.valid = false;
       --c.saved_pending;
     }
     if (c.saved_pending == 0 && c.responder_stopped) core_.queue_acknowledgement(c);
   }
 
-  // Nobody takes the answers: the peer is gone. Our own requests will find out, if there are any.
-  [[gnu::cold, gnu::noinline]] void give_up(Context& c) {
-    core_.recall_from(c);
-    c.responses.out_next = end_of_all(c);
-    acknowledged(c, c.responses.out_next);
-  }
+  // Nobody takes the answers: the peer is gone, perhaps. They stay: how long to wait for them is the peer's to say, and
+  // if it still does it will ask again.
+  [[gnu::cold, gnu::noinline]] void rest(Context& c) { core_.recall_from(c); }
 
  private:
   // The i-th oldest of those not acknowledged.
@@ -105,13 +102,18 @@ class ResponsesOut {
   [[nodiscard]] Train train_of(const Context& c, const SavedResponse& s, const TurnBudget& budget) {
     if (s.atomic) return {};
     const std::uint32_t left = s.length - (c.responses.out_next.since(s.first) << c.mtu_shift);
-    const std::uint32_t room = window_of(core_, c) - packets_under_way(c);
+    const std::uint32_t room = window_of(core_, c) - packets_before_response(c);
     return core_.train_of(c, {.bytes = left, .message = s.length, .room = room, .turn = budget.bytes});
   }
 
+  struct Some {
+    bool asks = false;  // for a receipt in any case
+    Train train{};
+  };
   // One packet of a response, or a train of them.
-  bool send(Context& c, SavedResponse& s, wire::Psn psn, Train train, TurnBudget& budget) {
+  bool send(Context& c, SavedResponse& s, wire::Psn psn, Some some, TurnBudget& budget) {
     if (s.atomic) return send_original(c, s, psn, budget);
+    const Train train = some.train;
     const std::uint32_t packets = train.packets;
     const std::uint32_t packet = psn.since(s.first);
     const std::uint64_t offset = std::uint64_t{packet} << c.mtu_shift;
@@ -128,7 +130,7 @@ class ResponsesOut {
     const bool ends = packet + packets == s.packets;
     wire::Headers& h = core_.start_packet(c, kOpcodes.at(packet == 0, ends), psn);
     h.sequence = wire::Sequence(s.msn, 0, packet);
-    h.bth.ack_request = ends || asks_for_receipt(core_, c, psn, packets);
+    h.bth.ack_request = ends || some.asks || asks_for_receipt(core_, c, psn, packets);
     const Fragment piece{from, bytes};
     core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
     core_.out.payload_bytes = bytes;
@@ -158,7 +160,7 @@ class ResponsesOut {
     c.saved_next = static_cast<std::uint8_t>((c.saved_next + c.saved_size - (c.saved_pending - before)) % c.saved_size);
     c.saved_pending = static_cast<std::uint8_t>(before);
     const wire::Psn unacked = responses_out(c).unacked;
-    if (c.responses.out_next.ahead_of(first) > 0) c.responses.out_next = first;
+    c.responses.out_next = first;
     c.responses_under_way = unacked.ahead_of(first) < 0
                                 ? static_cast<std::uint16_t>(c.responses.out_next.since(unacked))
                                 : std::uint16_t{0};

@@ -21,7 +21,7 @@ class Srnic {
   // Active, with credit: it may stand in the schedule queue.
   [[nodiscard]] bool ready(Context& c) {
     if (recovery_.has_retries(c) || requests_out_.may_send(c)) return true;
-    return responses_out_.has_more(c) && packets_under_way(c) < window_of(core_, c);
+    return responses_out_.has_more(c) && packets_before_response(c) < window_of(core_, c);
   }
 
   void on_packet(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {

@@ -82,6 +82,11 @@ inline Outflow outflow(const Context& c, Stream s) {
 inline std::uint32_t requests_under_way(const Context& c) { return c.next_psn.since(c.unacked_psn); }
 // Both share the congestion window: they take the same way.
 inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + c.responses_under_way; }
+// What is in the way of a response. Requests whose receiver is not ready are on their way to nowhere: it may be waiting
+// for just this response before it gets ready.
+inline std::uint32_t packets_before_response(const Context& c) {
+  return c.rnr_wait ? c.responses_under_way : packets_under_way(c);
+}
 
 // How much may be under way.
 template <World W>
