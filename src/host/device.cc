@@ -40,12 +40,13 @@ Device::~Device() {
 // ---- domains, regions, windows ---------------------------------------------------------------------------
 
 Result<Domain> Device::create_domain() {
-  for (Domain d = 0; d < domain_users_.size(); ++d) {
-    if (!domain_users_[d].has_value()) {
-      domain_users_[d] = 0;
-      return d;
-    }
+  if (!free_domains_.empty()) {
+    const Domain d = free_domains_.back();
+    free_domains_.pop_back();
+    domain_users_[d] = 0;
+    return d;
   }
+  if (domain_users_.size() == kMaxDomains) return tl::unexpected(Error::table_full);
   domain_users_.emplace_back(0);
   return static_cast<Domain>(domain_users_.size() - 1);
 }
@@ -54,6 +55,7 @@ Error Device::destroy_domain(Domain domain) {
   if (!has_domain(domain)) return Error::invalid_argument;
   if (*domain_users_[domain] != 0) return Error::busy;
   domain_users_[domain].reset();
+  free_domains_.push_back(domain);
   return Error::none;
 }
 

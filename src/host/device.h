@@ -37,6 +37,7 @@ struct DeviceConfig {
 };
 
 using Domain = std::uint32_t;
+inline constexpr Domain kMaxDomains = 1U << 16;  // as many as a context has numbers for
 
 struct RegionOptions {
   std::byte* memory = nullptr;
@@ -167,6 +168,7 @@ class Device {
   nic::CardState card_;
   std::pmr::unsynchronized_pool_resource pool_;
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain
+  std::vector<Domain> free_domains_;
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
   std::vector<wire::Qpn> last_qpns_;                      // of each slot's last owner
   std::uint32_t qpn_prefix_ = 0, qpn_noise_ = 0xFF'FFFF;  // fixed bits; bits that are free to choose

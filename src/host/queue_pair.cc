@@ -199,11 +199,22 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
   if (given(QpMask::min_rnr_timer)) c.min_rnr_timer = a.min_rnr_timer;
   if (given(QpMask::max_reads)) c.max_reads = a.max_reads;
   if (given(QpMask::max_peer_reads)) {
-    saved_.assign(a.max_peer_reads, nic::SavedResponse{});
-    c.saved = saved_.data();
-    c.saved_size = a.max_peer_reads;
-    c.saved_next = c.saved_pending = 0;
+    keep_saved(a.max_peer_reads);
   }
+}
+
+// In SQD the peer goes on asking: what is being answered stays, and so does what it may ask for again, the newest of it
+// if there is less room from now on.
+void QueuePair::keep_saved(std::uint8_t wanted) {
+  nic::Context& c = context_;
+  if (c.state != QpState::sqd) c.saved_size = c.saved_next = c.saved_pending = 0;
+  const std::uint8_t size = std::max(wanted, c.saved_pending), kept = std::min(size, c.saved_size);
+  std::vector<nic::SavedResponse> saved(size);
+  for (std::uint32_t i = 0; i < kept; ++i) saved[i] = c.saved[(c.saved_next + c.saved_size - kept + i) % c.saved_size];
+  saved_ = std::move(saved);
+  c.saved = saved_.data();
+  c.saved_size = size;
+  c.saved_next = size == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(kept % size);
 }
 
 void QueuePair::start_sending(wire::Psn psn) {

@@ -106,6 +106,7 @@ class QueuePair {
   void release_recovery();
   void mark_capable();
   void start_sending(wire::Psn psn);
+  void keep_saved(std::uint8_t wanted);
 
   Device& device_;
   nic::Context& context_;

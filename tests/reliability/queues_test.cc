@@ -281,5 +281,15 @@ TEST_F(SharedReceives, StayWhenAQueuePairBreaks) {
   EXPECT_THAT(ids(drain(bed.node(1))), ElementsAre(0));
 }
 
+TEST(Domains, AreAsManyAsQueuePairsHaveNumbersFor) {
+  Bed bed;
+  host::Device& device = bed.node(0).device();
+  host::Domain last = 0;
+  for (std::uint32_t i = 1; i < host::kMaxDomains; ++i) last = device.create_domain().value();
+  EXPECT_EQ(device.create_domain().error(), Error::table_full);
+  EXPECT_EQ(device.destroy_domain(last), Error::none);
+  EXPECT_EQ(device.create_domain().value(), last);
+}
+
 }  // namespace
 }  // namespace weft::test

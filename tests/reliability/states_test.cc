@@ -147,6 +147,47 @@ TEST(Flushing, FollowsTheFirstErrorAndOnlyThat) {
   EXPECT_THAT(event_kinds(b.node()), ElementsAre(EventKind::qp_access_error));
 }
 
+TEST(Draining, OfDatagramsIsToldOf) {
+  Bed bed;
+  auto [a, b] = bed.connect({.service = wire::Service::ud});
+  ASSERT_EQ(start_draining(a), Error::none);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(event_kinds(a.node()), ElementsAre(EventKind::sq_drained));
+  EXPECT_FALSE(a.qp().query().draining);
+}
+
+Error change_peer_reads(const Endpoint& at, std::uint8_t reads) {
+  host::QpAttributes a;
+  a.state = QpState::sqd;
+  a.max_peer_reads = reads;
+  return at.node().host.modify(at.qp(), a, QpMask::state | QpMask::max_peer_reads);
+}
+
+// One that drains its send queue may be told to answer more at a time, or less. The peer hears nothing of that: what it
+// has asked for is answered, and an atomic that it asks for again is not carried out again.
+TEST(Draining, KeepsWhatThePeerHasAskedFor) {
+  for (const std::uint8_t reads : {2, 3, 8}) {
+    for (std::uint64_t lost = 1; lost <= 12; ++lost) {
+      SCOPED_TRACE(testing::Message() << int{reads} << " at a time, packet " << lost << " lost");
+      BedSpec spec;
+      spec.link.faults.script.push_back({sim::Fault::drop, lost});
+      spec.link.faults.count_world = true;
+      Bed bed(spec);
+      auto [a, b] = bed.connect({.mtu = kMtu, .max_reads = 2});
+      const std::uint64_t before = b.node().word(0);
+      a.post({.id = 1, .kind = WorkKind::fetch_add, .local = {{8192, 8}}, .compare_add = 1});
+      a.post({.id = 2, .kind = WorkKind::read, .local = {{16384, 8 * kMtu}}, .remote = 4096});
+      bed.world().run_until(nanoseconds(2500));  // in the middle of the answers
+      ASSERT_EQ(b.go_to(QpState::sqd), Error::none);
+      ASSERT_EQ(change_peer_reads(b, reads), Error::none);
+      ASSERT_TRUE(bed.run());
+      EXPECT_THAT(results(drain(a.node())),
+                  ElementsAre(IdAndStatus(1, Status::success), IdAndStatus(2, Status::success)));
+      EXPECT_EQ(b.node().word(0), before + 1);
+    }
+  }
+}
+
 class SendQueueError : public testing::TestWithParam<wire::Service> {};
 TEST_P(SendQueueError, StopsSendingAndCanBeMended) {
   Bed bed;

@@ -22,6 +22,14 @@ class Datagrams {
       budget.bytes -= w.length;
     }
     fetch.drop();
+    note_drained(c);
+  }
+  // In SQD: what has left is all there is to wait for.
+  void note_drained(Context& c) {
+    if (c.state != QpState::sqd || c.drained) [[likely]]
+      return;
+    c.drained = true;
+    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
   }
 
   void on_packet(Context& c, const wire::Packet& p) {

@@ -35,7 +35,7 @@ ibv_device_attr describe_device(const host::Device& device) {
   a.max_cq = static_cast<int>(c.card.max_cqs);
   a.max_cqe = static_cast<int>(c.max_cq_entries);
   a.max_mr = a.max_mw = keys;
-  a.max_pd = kMaxDomains;
+  a.max_pd = static_cast<int>(host::kMaxDomains);
   a.max_qp_rd_atom = a.max_qp_init_rd_atom = c.max_reads;
   a.max_res_rd_atom = c.max_reads * qps;
   a.atomic_cap = IBV_ATOMIC_HCA;  // atomic among the card's own, not with the processor's
