@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,11 @@ bool is_introduction(const Incoming& in, const Message& question) {
   return tells && in.message.neighbour.place == question.neighbour.place;
 }
 
+bool is_end_of(const Incoming& in, std::uint32_t place) {
+  const bool gone = in.message.topic == Topic::met && in.message.code == 0 && in.descriptors.empty();
+  return gone && in.message.neighbour.place == place;
+}
+
 }  // namespace
 
 std::string broker_program() {
@@ -178,6 +184,20 @@ void BrokerLine::remember(const Message& said) {
   }
 }
 
+void BrokerLine::set_bell(int eventfd) {
+  const std::lock_guard guard(lock_);
+  bell_ = eventfd;
+}
+
+void BrokerLine::keep(Incoming in) {
+  kept_.push_back(std::move(in));
+  if (bell_ >= 0) (void)eventfd_write(bell_, 1);
+}
+
+bool BrokerLine::has_kept_end_of(std::uint32_t place) const {
+  return std::any_of(kept_.begin(), kept_.end(), [&](const Incoming& in) { return is_end_of(in, place); });
+}
+
 std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) {
   const std::lock_guard guard(lock_);
   if (!line_ || !line_.say(question)) return std::nullopt;
@@ -189,10 +209,15 @@ std::optional<Incoming> BrokerLine::call(const Message& question, Topic answer) 
       continue;
     }
     if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
+      // A place's new owner is not met before the end of the last one has been heard: that would end the new one.
+      if (answer == Topic::met && !in->descriptors.empty() && has_kept_end_of(question.neighbour.place)) {
+        keep(std::move(*in));
+        return std::nullopt;
+      }
       remember(in->message);
       return in;
     }
-    kept_.push_back(std::move(*in));
+    keep(std::move(*in));
   }
   return std::nullopt;
 }
@@ -215,10 +240,16 @@ std::optional<Incoming> BrokerLine::hear() {
 
 std::optional<Incoming> BrokerLine::hear_only(Topic topic) {
   const std::lock_guard guard(lock_);
+  const auto about = [&](const Incoming& in) { return in.message.topic == topic; };
+  if (const auto first = std::find_if(kept_.begin(), kept_.end(), about); first != kept_.end()) {
+    Incoming in = std::move(*first);
+    kept_.erase(first);
+    return in;
+  }
   while (line_) {
     auto in = line_.hear();
-    if (!in || in->message.topic == topic) return in;
-    kept_.push_back(std::move(*in));
+    if (!in || about(*in)) return in;
+    keep(std::move(*in));
   }
   return std::nullopt;
 }

@@ -19,6 +19,9 @@ namespace weft::real {
 
 class BrokerLine {
  public:
+  BrokerLine() = default;
+  explicit BrokerLine(Conversation line) : line_(std::move(line)) {}  // for tests: somebody else has joined
+
   struct Joined {
     std::uint8_t place = 0;
     std::vector<Descriptor> sockets;  // by address
@@ -35,12 +38,15 @@ class BrokerLine {
   [[nodiscard]] static bool is_there();
 
   [[nodiscard]] int fd() const { return line_.fd(); }
-  // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent.
+  // An eventfd that is rung whenever something is kept: fd() says nothing of it any more to whoever waits there.
+  void set_bell(int eventfd);
+  // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent, or what it said
+  // must be heard after what is kept.
   [[nodiscard]] std::optional<Incoming> call(const Message& question, Topic answer);
   void say(const Message& message, std::string_view text = {});
   // Something that the broker said by itself, if there is any.
   [[nodiscard]] std::optional<Incoming> hear();
-  // The same, of one topic only: the others are kept for hear().
+  // The same, of one topic only, what was kept first: the others are kept for hear().
   [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
   [[nodiscard]] bool over();
   void abandon() { line_.close(); }
@@ -48,9 +54,12 @@ class BrokerLine {
  private:
   void remember(const Message& said);
   [[nodiscard]] bool claim_ports(Conversation& line);
+  void keep(Incoming in);
+  [[nodiscard]] bool has_kept_end_of(std::uint32_t place) const;
 
   std::mutex lock_;
   Conversation line_;
+  int bell_ = -1;
   std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
   std::deque<Incoming> kept_;
 };

@@ -77,6 +77,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   if (!door_memory_ || !wake_ || !kick_ || ftruncate(door_memory_.get(), sizeof(Door)) != 0) {
     return tl::unexpected(Trouble{errno, std::strerror(errno)});
   }
+  broker_.set_bell(kick_.get());
   door_ = Mapping<Door>::of(door_memory_.get());
   if (!door_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
   auto joined = broker_.join(self());
