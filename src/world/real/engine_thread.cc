@@ -22,6 +22,7 @@ constexpr Time kTick = microseconds(500);      // how often the thread looks whe
 constexpr Time kMoment = microseconds(20);     // in which a program that polls has polled again
 constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
 constexpr Time kFetching = microseconds(50);   // or this, while a neighbour copies from our memory: then it will answer
+constexpr Time kHearBroker = milliseconds(1);  // so often it asks the broker for news, however busy it is
 constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
 constexpr std::uint32_t kPauses = 4;           // before others may have the processor
 // Between tries to come back to a new broker: at first, and at last.
@@ -151,8 +152,10 @@ void Lane::Engine::tick(Guard& guard) {
   polls_since_armed_ = 0;
 }
 
+// Until nothing more comes, and then sleeps; or until it is time to hear the broker.
 void Lane::Engine::drive(Guard& guard) {
-  Time last = clock_.now();
+  const Time began = clock_.now();
+  Time last = began;
   std::uint32_t pauses = 0;
   for (Time now = last; now - last < (port_.has_lent() ? kFetching : kAfterglow); now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
@@ -160,11 +163,12 @@ void Lane::Engine::drive(Guard& guard) {
       progress(clock_.now(), false);
       if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
       last = clock_.now();
+      if (last - began >= kHearBroker) break;
     }
     guard.unlock();  // whoever waits for it may have it
     if (++pauses % kPauses == 0) std::this_thread::yield();
     guard.lock();
-    if (stopping_ || driver_ == Driver::program) return;
+    if (stopping_ || driver_ == Driver::program || last - began >= kHearBroker) return;
   }
   sleep(guard, card_.has_work() ? clock_.now() + microseconds(50) : next_deadline());
 }
