@@ -166,5 +166,44 @@ TEST(LaneOfTwoAddresses, HearsTheOtherThoughOneIsNeverSilent) {
   }
 }
 
+// The peer is not ready, and says when to try again. A program that looks now and then takes that in, and does not come
+// back: its lane's thread, asleep since before, must try. Nothing else would wake it, as no timeout is set. Bug: it
+// slept on.
+TEST(LaneThatIsLookedAtOnce, TriesAgainWhenThePeerHasAskedForIt) {
+  Settings s;
+  s.addresses = {wire::Address::v4(127, 0, 3, 7)};
+  s.wire = WireChoice::udp;
+  s.transport = TransportChoice::roce;
+  s.max_qps = 64;
+  TestLane a(s), b(s);
+  host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
+  a.connect(*qa, s.addresses[0], qb->qpn(), 0, 0);
+  b.connect(*qb, s.addresses[0], qa->qpn(), 0, 0);
+  const auto told_to_wait = [&] {
+    const std::lock_guard guard(a.lane.lock());
+    a.lane.poll();
+    return a.lane.device().card().counters.get(nic::Counter::rcvd_rnr_err);
+  };
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    const std::uint64_t before = told_to_wait();
+    {
+      const std::lock_guard guard(a.lane.lock());
+      const nic::Sge sge{0, 8, a.key};
+      ASSERT_EQ(qa->post_send({.kind = nic::WorkKind::send, .sges = {&sge, 1}}), host::Error::none);
+      a.lane.rang();
+    }
+    while (told_to_wait() == before) {
+    }
+    {
+      const std::lock_guard guard(b.lane.lock());
+      const nic::Sge sge{0, 8, b.key};
+      ASSERT_EQ(qb->post_receive({.id = round, .sges = {&sge, 1}}), host::Error::none);
+      b.lane.rang();
+    }
+    ASSERT_EQ(a.wait(false).status, nic::Status::success) << "round " << round;
+    ASSERT_EQ(b.wait(false).status, nic::Status::success) << "round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace weft::real

@@ -44,7 +44,8 @@ class TestLane final : public LaneOwner {
                             .receive_cq = cq})
         .value();
   }
-  void connect(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn, std::uint8_t gid_index = 0) {
+  void connect(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn, std::uint8_t gid_index = 0,
+               std::uint8_t ack_timeout = 14) {
     using M = host::QpMask;
     const std::lock_guard guard(lane.lock());
     host::QpAttributes a;
@@ -53,6 +54,7 @@ class TestLane final : public LaneOwner {
     a.peer_qpn = peer_qpn;
     a.gid_index = gid_index;
     a.mtu = 4096;
+    a.ack_timeout = ack_timeout;
     a.max_reads = a.max_peer_reads = 16;
     const auto go = [&](nic::QpState to, std::uint32_t mask) {
       a.state = to;

@@ -168,6 +168,7 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
   port_.set_now(clock_.now());
   port_.send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
   port_.flush();
+  if (sleeping_) wake_in_time();  // it may have been delayed on purpose
 }
 
 // ---- driving
@@ -186,7 +187,14 @@ void Lane::Engine::progress(Time now, bool program_first) {
   // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
   const bool waits = program_first && deferred_posts_.load(std::memory_order_relaxed) == 0;
   if (waits && may_wait_for_answer(effects_.completions() != before)) return;
-  if (card_.has_work()) transmit(now);
+  if (card_.has_work()) return transmit(now);
+  if (sleeping_) [[unlikely]]
+    wake_in_time();  // what came may have armed a timer: "not ready, try again later"
+}
+
+// The thread sleeps until a time that it knew. If it drives, it must know of earlier ones, too.
+void Lane::Engine::wake_in_time() {
+  if (driver_ == Driver::thread && (card_.has_work() || next_deadline() < wakes_at_)) kick();
 }
 
 bool Lane::Engine::may_wait_for_answer(bool completed) {
@@ -233,8 +241,7 @@ void Lane::Engine::transmit(Time now) {
   }
   for (; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();
-  const bool asleep = sleeping_ && driver_ == Driver::thread;
-  if (asleep && (card_.has_work() || next_deadline() < wakes_at_)) kick();
+  if (sleeping_) wake_in_time();
 }
 
 void Lane::Engine::on_time(Time now) {

@@ -79,6 +79,7 @@ class Lane::Engine : public PrintsStats {
   [[gnu::cold]] void greet_neighbours();
   void on_met(Incoming& in);
   void transmit(Time now);
+  void wake_in_time();
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
     return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
