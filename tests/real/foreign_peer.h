@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "wire/codec.h"
+#include "wire/icrc.h"
 #include "wire/vendor_mad.h"
 #include "world/real/descriptor.h"
 #include "world/real/gsi.h"
@@ -61,14 +62,30 @@ class ForeignPeer {
   void say(const wire::Address& to, const wire::VendorMad& mad) {
     std::array<std::byte, wire::kMadBytes> bytes{};
     wire::encode_vendor(mad, bytes);
-    const wire::Flow flow{.source = address_, .destination = to, .source_port = wire::kRocePort};
-    const auto datagram = build_gsi(flow, 0, bytes);
+    send(to, build_gsi(flow_to(to), 0, bytes));
+  }
+  // A packet of a connection. Its payload fills words, so that no pad is needed.
+  void say(const wire::Address& to, const wire::Headers& headers, std::span<const std::byte> payload) {
+    std::array<std::byte, wire::kMaxHeaderBytes> front{};
+    const std::span<const std::byte> head(front.data(), wire::encode_headers(headers, front));
+    std::array<std::byte, wire::kIcrcBytes> icrc{};
+    wire::store_icrc(icrc, wire::icrc_of(flow_to(to), head, payload));
+    std::vector<std::byte> datagram(head.begin(), head.end());
+    datagram.insert(datagram.end(), payload.begin(), payload.end());
+    datagram.insert(datagram.end(), icrc.begin(), icrc.end());
+    send(to, datagram);
+  }
+
+ private:
+  [[nodiscard]] wire::Flow flow_to(const wire::Address& to) const {
+    return {.source = address_, .destination = to, .source_port = wire::kRocePort};
+  }
+  void send(const wire::Address& to, std::span<const std::byte> datagram) {
     const SocketAddress name = socket_address(to, wire::kRocePort);
     EXPECT_EQ(sendto(socket_.get(), datagram.data(), datagram.size(), 0, &name.any, name.bytes()),
               static_cast<ssize_t>(datagram.size()));
   }
 
- private:
   wire::Address address_;
   Descriptor socket_;
 };

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "foreign_peer.h"
 #include "lanes.h"
 
 namespace weft::real {
@@ -202,6 +203,34 @@ TEST(LaneThatIsLookedAtOnce, TriesAgainWhenThePeerHasAskedForIt) {
     }
     ASSERT_EQ(a.wait(false).status, nic::Status::success) << "round " << round;
     ASSERT_EQ(b.wait(false).status, nic::Status::success) << "round " << round;
+  }
+}
+
+// A packet fills the second of two gaps. Nothing is owed for it, so nothing else is about to leave: the card says at
+// once that it has come. Bug: that lay in the port until the next packet had to leave.
+TEST(LaneThatMissesPackets, SaysAtOnceWhichOfThemHasCome) {
+  Settings s;
+  s.addresses = {wire::Address::v4(127, 0, 3, 8)};
+  s.wire = WireChoice::udp;
+  s.transport = TransportChoice::srnic;
+  s.max_qps = 64;
+  TestLane lane(s);
+  const wire::Address peers = wire::Address::v4(127, 0, 3, 9);
+  ForeignPeer peer(peers);
+  host::QueuePair* qp = lane.make_qp();
+  lane.connect(*qp, peers, wire::Qpn(9U << 17 | 77));
+  for (const std::uint32_t psn : {1U, 3U, 2U}) {  // the first one is still missing, too
+    wire::Headers h;
+    h.bth.opcode = wire::Opcode::srnic_write_only;
+    h.bth.destination = qp->qpn();
+    h.bth.psn = wire::Psn(psn);
+    h.reth = {.address = 0, .key = lane.key, .length = 8};
+    peer.say(s.addresses[0], h, std::array<std::byte, 8>{});
+    const auto heard = peer.hear(500);
+    ASSERT_TRUE(heard.has_value()) << "of " << psn;
+    EXPECT_EQ(heard->packet.headers.bth.opcode, wire::Opcode::srnic_ack);
+    EXPECT_EQ(heard->packet.headers.bth.psn, wire::Psn(psn));
+    EXPECT_EQ(heard->packet.headers.receipt.expected, wire::Psn(0));
   }
 }
 

@@ -177,7 +177,8 @@ void Lane::Engine::progress(Time now, bool program_first) {
   effects_.set_now(now);
   port_.set_now(now);
   const std::uint64_t before = effects_.completions();
-  const std::uint32_t vain = receive() ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
+  const bool came = receive();
+  const std::uint32_t vain = came ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
   vain_polls_.store(vain, std::memory_order_relaxed);
   if (vain >= kVainPolls) [[unlikely]]
     greet_neighbours();
@@ -185,9 +186,12 @@ void Lane::Engine::progress(Time now, bool program_first) {
     on_time(now);
   // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
   // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
-  const bool waits = program_first && deferred_posts_.load(std::memory_order_relaxed) == 0;
-  if (waits && may_wait_for_answer(effects_.completions() != before)) return;
-  if (card_.has_work()) return transmit(now);
+  const bool waits = program_first && deferred_posts_.load(std::memory_order_relaxed) == 0 &&
+                     may_wait_for_answer(effects_.completions() != before);
+  if (!waits && card_.has_work()) return transmit(now);
+  // That is for what is owed. What the card has said at once leaves at once: that a packet has filled a gap.
+  if (came && port_.holds_unsent()) [[unlikely]]
+    port_.flush();
   if (sleeping_) [[unlikely]]
     wake_in_time();  // what came may have armed a timer: "not ready, try again later"
 }
@@ -224,6 +228,7 @@ void Lane::Engine::on_met(Incoming& in) {
         in.message.neighbour.place, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
         [this] { settle(); });
   }
+  port_.flush();
   port_.on_met(in);
 }
 

@@ -218,6 +218,7 @@ void Lane::Engine::hear_broker(Guard& guard) {
       default: break;
     }
   }
+  if (port_.holds_unsent()) port_.flush();
   if (comes_back_at_ == kNever && broker_.over()) lose_broker();
   if (clock_now() >= comes_back_at_) come_back(guard);
 }

@@ -87,6 +87,7 @@ class Port final : public host::Lender {
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
   void show();  // what is in rings is there to be seen; all the rest happens with flush()
   void flush();
+  [[nodiscard]] bool holds_unsent() const { return !used_.empty() || !sender_.empty(); }
   // Do packets to neighbours go through rings? Else what is owed goes first, and with a small message in one datagram.
   [[nodiscard]] bool has_rings() const { return wire_ != WireChoice::udp && !lanes_.empty(); }
   // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
