@@ -157,6 +157,12 @@ tl::expected<BrokerLine::Joined, Trouble> BrokerLine::join(const Self& self) {
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
 }
 
+void BrokerLine::leave() {
+  const std::lock_guard guard(lock_);
+  line_ = {};
+  kept_.clear();
+}
+
 // What the last broker knew of our ports. One that somebody else has taken meanwhile is theirs.
 bool BrokerLine::claim_ports(Conversation& line) {
   for (const Service& port : ports_) {

@@ -34,6 +34,7 @@ class BrokerLine {
   };
   // Starts a broker if there is none. One that comes back has its ports again.
   [[nodiscard]] tl::expected<Joined, Trouble> join(const Self& self);
+  void leave();
   // Is there a broker? Starts one if not.
   [[nodiscard]] static bool is_there();
 

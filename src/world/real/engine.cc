@@ -83,11 +83,14 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   auto joined = broker_.join(self());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->place, 24 - kPlaceShift);
-  if (auto trouble = port_.open(std::move(*joined), device_.config().gids, *door_, clock_now())) {
+  auto trouble = port_.open(std::move(*joined), device_.config().gids, *door_, clock_now());
+  if (!trouble && !start_thread()) trouble = Trouble{errno, "cannot start the lane's thread"};
+  if (trouble) {  // all or nothing: a lane without a thread hears neither its broker nor, at times, its peers
+    port_.close();
+    broker_.leave();
     return tl::unexpected(*trouble);
   }
   if (settings_.stats) remember_to_print(*this);
-  if (!start_thread()) return tl::unexpected(Trouble{errno, "cannot start the lane's thread"});
   return {};
 }
 

@@ -75,6 +75,7 @@ bool Lane::Engine::start_thread() {
     thread_ = std::thread([this] { run(); });
     pthread_setname_np(thread_.native_handle(), "weft-lane");
   } catch (const std::system_error&) {
+    watched_.reset();
     errno = EAGAIN;
     good = false;
   }

@@ -47,6 +47,17 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
   return std::nullopt;
 }
 
+void Port::close() {
+  sockets_.clear();
+  owned_.clear();
+  tap_.reset();
+  faults_out_.reset();
+  faults_in_.reset();
+  slow_ = false;
+  place_ = 0;
+  door_ = nullptr;
+}
+
 void Port::close_sockets() {
   flush();
   forget_routes();

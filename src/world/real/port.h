@@ -54,6 +54,7 @@ class Port final : public host::Lender {
 
   [[nodiscard]] std::optional<Trouble> open(BrokerLine::Joined joined, std::span<const wire::Address> addresses,
                                             Door& door, Time now);
+  void close();  // before anything was sent; it may be opened again
   [[nodiscard]] bool is_open() const { return !sockets_.empty(); }
   [[nodiscard]] std::span<const int> sockets() const { return sockets_; }
   [[nodiscard]] std::uint8_t place() const { return place_; }
