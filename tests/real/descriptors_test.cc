@@ -1,12 +1,15 @@
 // Programs that have used up their descriptors are told so, and go on when they have some again.
+#include <array>
 #include <cerrno>
+#include <chrono>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "lanes.h"
-#include "world/real/conversation.h"
+#include "world/real/broker_line.h"
 
 namespace weft::real {
 namespace {
@@ -17,7 +20,8 @@ class FewDescriptors {
   explicit FewDescriptors(int few) {
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
     rlimit now = before_;
-    for (now.rlim_cur = 0; few > 0; ++now.rlim_cur) few -= fcntl(static_cast<int>(now.rlim_cur), F_GETFD) < 0 ? 1 : 0;
+    const auto is_free = [](rlim_t fd) { return fcntl(static_cast<int>(fd), F_GETFD) < 0; };
+    for (now.rlim_cur = 0; !is_free(now.rlim_cur) || few-- > 0;) ++now.rlim_cur;
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &now), 0);
   }
   FewDescriptors(const FewDescriptors&) = delete;
@@ -63,6 +67,26 @@ TEST(LaneShortOfDescriptors, HasAThreadOrIsNotAttached) {
     ASSERT_TRUE(lane.attach().has_value()) << few;
     EXPECT_NE(lane.place(), 0) << few;
     EXPECT_TRUE(answers(command, lane)) << few;
+  }
+}
+
+// Bug: what came without its descriptors was taken for news that the lane had left, and the answer waited for.
+TEST(LineShortOfDescriptors, IsToldAtOnceThatNobodyCanBeMet) {
+  std::array<int, 2> ends{-1, -1};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Conversation broker{Descriptor(ends[0])};
+  BrokerLine line{Conversation(Descriptor(ends[1]))};
+  Message introduction(Topic::met), question(Topic::meet);
+  introduction.neighbour.place = question.neighbour.place = 7;
+  for (const int few : {0, 1, 2, 3}) {
+    ASSERT_TRUE(broker.say(introduction, {}, std::array{ends[0], ends[0], ends[0]}));
+    const FewDescriptors limit(few);
+    const auto before = std::chrono::steady_clock::now();
+    const auto answer = line.call(question, Topic::met);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1)) << few;
+    ASSERT_TRUE(answer.has_value()) << few;
+    EXPECT_EQ(answer->message.code, few == 3 ? 0 : EMFILE);
+    EXPECT_EQ(answer->descriptors.size(), few == 3 ? 3U : 0U);
   }
 }
 

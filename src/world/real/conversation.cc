@@ -55,6 +55,12 @@ void take_descriptors(const msghdr& header, std::vector<Descriptor>& out) {
   }
 }
 
+// Some came for which this process has no room. An introduction without them would mean that the other has left.
+void forget_descriptors(Incoming& in) {
+  in.descriptors.clear();
+  if (in.message.topic == Topic::met) in.message.code = EMFILE;
+}
+
 }  // namespace
 
 std::string broker_name() { return fmt::format("weft-broker-{}", geteuid()); }
@@ -124,6 +130,7 @@ std::optional<Incoming> Conversation::hear() {
   const auto bytes = static_cast<std::size_t>(got);
   if (bytes < sizeof in.message || in.message.text_bytes != bytes - sizeof in.message) return std::nullopt;
   in.text.resize(in.message.text_bytes);
+  if ((header.msg_flags & MSG_CTRUNC) != 0) forget_descriptors(in);
   return in;
 }
 

@@ -226,7 +226,7 @@ void Lane::Engine::greet_neighbours() {
 // one look's worth: the rest stays there, and all that it loses is that joined packets are taken apart (joined.h).
 void Lane::Engine::on_met(Incoming& in) {
   receive();
-  if (in.descriptors.empty()) {
+  if (in.descriptors.empty() && in.message.code == 0) {
     port_.hear_out(
         in.message.neighbour.place, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
         [this] { settle(); });

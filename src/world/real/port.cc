@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "wire/icrc.h"
+#include "world/real/clock.h"
 #include "world/real/roce_socket.h"
 #include "world/real/system_random.h"
 
@@ -104,8 +105,8 @@ Port::Route& Port::find_route(const RouteKey& key) {
   }
   // Nobody there yet, perhaps: ask again, but not with every packet.
   if (route.lane == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
-    route.asked = now_;
     route.lane = key.place == 0 ? nullptr : ask_for(key);
+    route.asked = clock_now();  // not before: the answer may have been long in coming
     if (route.lane != nullptr && !route.lane->ring) prefer_own_socket(key, route);
   }
   last_key_ = key;
@@ -151,6 +152,7 @@ NeighbourLane* Port::ask_for(const RouteKey& key) {
 }
 
 void Port::on_met(Incoming& in) {
+  if (in.message.code != 0) return;  // nobody was met, and nobody has gone
   const auto place = static_cast<std::uint8_t>(in.message.neighbour.place);
   if (in.descriptors.empty()) {  // gone
     flush();                     // may find that it has no room
