@@ -100,10 +100,13 @@ class Port final : public host::Lender {
   template <class Take, class Settle>
   bool receive(bool idle, Take&& take, Settle&& settle) {
     bool any = false;
-    for (const auto& lane : lanes_) {
-      if (lane->in.empty()) continue;
+    // By index: what is settled may be answered to a lane that we have not met yet. None leaves meanwhile: only
+    // Engine::on_met hears of that.
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      NeighbourLane& lane = *lanes_[i];
+      if (lane.in.empty()) continue;
       any = true;
-      hear_ring(*lane, take, settle);
+      hear_ring(lane, take, settle);
     }
     // A neighbour's ring costs nothing to look at, a socket a system call. Neighbours announce what they send to it.
     if (const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed); sent != announced_) {

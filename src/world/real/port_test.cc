@@ -1,0 +1,97 @@
+// A port meets neighbours at any time, even while it hears others.
+#include "world/real/port.h"
+
+#include <array>
+#include <memory>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace weft::real {
+namespace {
+
+const wire::Address kHere = wire::Address::v4(127, 0, 4, 5);
+
+Descriptor shared_memory(std::size_t bytes) {
+  Descriptor memory(memfd_create("weft-port-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  return memory;
+}
+
+// What the broker hands out when two lanes meet.
+struct Meeting {
+  Descriptor channel = shared_memory(sizeof(Channel)), door = shared_memory(sizeof(Door)),
+             wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  Mapping<Channel> rings = Mapping<Channel>::of(channel.get());
+  RingWriter out{rings->rings[1]};  // from the one with the higher place
+
+  void say(const wire::Flow& flow, std::span<const std::byte> packet) {
+    EXPECT_TRUE(out.write(flow, packet));
+    EXPECT_TRUE(out.publish());
+  }
+  [[nodiscard]] static Message introduction(std::uint32_t place) {
+    Message m(Topic::met);
+    m.neighbour = {.address = kHere, .place = place};
+    return m;
+  }
+  [[nodiscard]] std::array<int, 3> descriptors() const { return {channel.get(), door.get(), wake.get()}; }
+};
+
+class PortOfTheFirst : public testing::Test {
+ protected:
+  static constexpr std::uint8_t kOwnPlace = 1;
+
+  Conversation connect_with_broker() {
+    std::array<int, 2> ends{-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    broker = Conversation(Descriptor(ends[0]));
+    return Conversation(Descriptor(ends[1]));
+  }
+  void open(Descriptor socket) {
+    BrokerLine::Joined joined{.place = kOwnPlace, .sockets = {}};
+    joined.sockets.push_back(std::move(socket));
+    EXPECT_FALSE(port.open(std::move(joined), {&kHere, 1}, *door, 0).has_value());
+  }
+  static Descriptor open_socket() {
+    return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  }
+
+  const Settings settings{};
+  Conversation broker;  // its end
+  BrokerLine line{connect_with_broker()};
+  const std::unique_ptr<Door> door = std::make_unique<Door>();
+  Port port{settings, line};
+};
+
+// Each time one more, so that the list has no room to spare at some of them. Bug: it grew while it was walked.
+TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
+  constexpr std::size_t kMost = 8;
+  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  open(open_socket());
+  std::array<Meeting, kMost> others;
+  for (std::size_t met = 0; met < kMost; ++met) {
+    const auto next = static_cast<std::uint8_t>(kOwnPlace + 1 + met);
+    std::array<std::byte, 64> packet{};
+    packet[5] = static_cast<std::byte>(next << 1);  // where the destination's place is
+    ASSERT_TRUE(broker.say(Meeting::introduction(next), {}, others[met].descriptors()));
+    for (std::size_t i = 0; i < met; ++i) others[i].say(flow, packet);
+    std::size_t heard = 0;
+    const auto answer = [&] {
+      if (port.neighbours() == met) port.send(flow, packet);
+    };
+    EXPECT_EQ(port.receive(
+                  true, [&](const auto&, auto, How) { ++heard; }, answer),
+              met > 0);
+    if (met == 0) answer();
+    EXPECT_EQ(heard, met);
+    ASSERT_EQ(port.neighbours(), met + 1);
+  }
+}
+
+}  // namespace
+}  // namespace weft::real
