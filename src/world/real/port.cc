@@ -39,6 +39,7 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
   addresses_.assign(addresses.begin(), addresses.end());
   owned_ = std::move(joined.sockets);
   for (const Descriptor& d : owned_) sockets_.push_back(d.get());
+  receiver_.set_plain(sockets_, false);  // the place's last owner may have left them so
   door_ = &door;
   door.takes_trains.store(slow_ ? 0 : 1, std::memory_order_relaxed);
   const std::int64_t room = receive_buffer_bytes(sockets_.front());

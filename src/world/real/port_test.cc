@@ -1,4 +1,4 @@
-// A port meets neighbours at any time, even while it hears others.
+// A port meets neighbours at any time, even while it hears others, and takes sockets in whatever state they were left.
 #include "world/real/port.h"
 
 #include <array>
@@ -6,15 +6,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "world/real/roce_socket.h"
+
 namespace weft::real {
 namespace {
 
 const wire::Address kHere = wire::Address::v4(127, 0, 4, 5);
+constexpr int kUdpGro = 104;  // linux/udp.h
 
 Descriptor shared_memory(std::size_t bytes) {
   Descriptor memory(memfd_create("weft-port-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -60,6 +64,12 @@ class PortOfTheFirst : public testing::Test {
   static Descriptor open_socket() {
     return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   }
+  static bool is_on(int socket, int level, int option) {
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    EXPECT_EQ(getsockopt(socket, level, option, &value, &bytes), 0);
+    return value != 0;
+  }
 
   const Settings settings{};
   Conversation broker;  // its end
@@ -91,6 +101,17 @@ TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
     EXPECT_EQ(heard, met);
     ASSERT_EQ(port.neighbours(), met + 1);
   }
+}
+
+// The broker keeps a place's socket for the next lane. Bug: one that had been left without segments and traffic classes
+// stayed so, and its next owner saw no mark of a congested switch.
+TEST_F(PortOfTheFirst, HearsOfSegmentsAndClassesWhateverTheLastOwnerOfItsSocketWanted) {
+  Descriptor socket = open_socket();
+  const int fd = socket.get();
+  hear_of_segments_and_classes(fd, false);
+  open(std::move(socket));
+  EXPECT_TRUE(is_on(fd, IPPROTO_UDP, kUdpGro));
+  EXPECT_TRUE(is_on(fd, IPPROTO_IP, IP_RECVTOS));
 }
 
 }  // namespace
