@@ -87,6 +87,7 @@ int rdma_destroy_id(rdma_cm_id* id) {
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
   Identifier& me = identifier_of(id);
   if (me.sync && channel == nullptr) return fail(EINVAL);
+  if (me.engine.lost()) return fail(EIO);
   return attempt([&] {
     const bool sync = channel == nullptr;
     if (sync) channel = rdma_create_event_channel();
@@ -95,12 +96,15 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
       rdma_ack_cm_event(me.event);
       me.event = nullptr;
     }
-    Hold hold(me.engine);
-    if (!hold) return fail(EIO);
-    for (const Occurrence& o : me.its_channel().take_all_of(&me)) channel_of(channel).push(o);
-    rdma_event_channel* old = std::exchange(me.channel, channel);
-    if (std::exchange(me.sync, sync)) rdma_destroy_event_channel(old);
-    me.engine.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
+    rdma_event_channel* left = nullptr;  // that was its own
+    {
+      Hold hold(me.engine);
+      for (const Occurrence& o : me.its_channel().take_all_of(&me)) channel_of(channel).push(o);
+      rdma_event_channel* const old = std::exchange(me.channel, channel);
+      if (std::exchange(me.sync, sync)) left = old;
+      me.engine.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
+    }
+    rdma_destroy_event_channel(left);  // takes the lock itself
     return 0;
   });
 }

@@ -1,13 +1,9 @@
 // librdmacm as a program sees it, over a device that only remembers (fake_verbs.h). Both sides are in this program.
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
@@ -17,178 +13,12 @@
 #include <unistd.h>
 
 #include "verbs/rdmacm/fake_verbs.h"
+#include "verbs/rdmacm/rdmacm_fixture.h"
 
 namespace weft::rdmacm {
 namespace {
 
 constexpr std::uint16_t kRep = 0x13, kReq = 0x10, kRtu = 0x14, kDreq = 0x15, kDrep = 0x16;
-
-sockaddr_in address(const char* text, std::uint16_t port) {
-  sockaddr_in out{};
-  out.sin_family = AF_INET;
-  out.sin_port = htons(port);
-  inet_pton(AF_INET, text, &out.sin_addr);
-  return out;
-}
-sockaddr* as_sockaddr(sockaddr_in& in) { return static_cast<sockaddr*>(static_cast<void*>(&in)); }
-
-bool is_readable(int fd) {
-  pollfd p{.fd = fd, .events = POLLIN, .revents = 0};
-  return ::poll(&p, 1, 0) == 1;
-}
-
-std::string text_of(const rdma_conn_param& conn) {
-  return conn.private_data == nullptr ? "" : static_cast<const char*>(conn.private_data);
-}
-
-class Rdmacm : public testing::Test {
- protected:
-  void SetUp() override {
-    server_channel = rdma_create_event_channel();
-    client_channel = rdma_create_event_channel();
-    ASSERT_NE(server_channel, nullptr);
-  }
-  void TearDown() override {
-    ack();
-    for (rdma_cm_id* id : {client, child, listener}) {
-      if (id == nullptr) continue;
-      if (id->qp != nullptr) rdma_destroy_qp(id);
-      EXPECT_EQ(rdma_destroy_id(id), 0);
-    }
-    rdma_destroy_event_channel(server_channel);
-    rdma_destroy_event_channel(client_channel);
-    EXPECT_EQ(fake::live_objects(), 0);
-  }
-
-  // The next event of a channel must be this one; it is acknowledged by the next call, or the end.
-  rdma_cm_event* expect_event(rdma_event_channel* channel, rdma_cm_event_type type) {
-    ack();
-    EXPECT_EQ(rdma_get_cm_event(channel, &last), 0);
-    EXPECT_STREQ(rdma_event_str(last->event), rdma_event_str(type));
-    return last;
-  }
-  void ack() {
-    if (last != nullptr) rdma_ack_cm_event(std::exchange(last, nullptr));
-  }
-  void listen(rdma_port_space ps = RDMA_PS_TCP, const char* at = "0.0.0.0") {
-    ASSERT_EQ(rdma_create_id(server_channel, &listener, this, ps), 0);
-    sockaddr_in where = address(at, 0);
-    ASSERT_EQ(rdma_bind_addr(listener, as_sockaddr(where)), 0);
-    ASSERT_EQ(rdma_listen(listener, 8), 0);
-    ASSERT_NE(rdma_get_src_port(listener), 0);
-  }
-  void resolve(rdma_port_space ps = RDMA_PS_TCP, const char* to = "10.1.2.3") {
-    ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, ps), 0);
-    sockaddr_in where = address(to, ntohs(rdma_get_src_port(listener)));
-    ASSERT_EQ(rdma_resolve_addr(client, nullptr, as_sockaddr(where), 1000), 0);
-    expect_event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-    ASSERT_EQ(rdma_resolve_route(client, 1000), 0);
-    expect_event(client_channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
-    ack();
-  }
-  static void give_queue_pair(rdma_cm_id* id, ibv_qp_type type = IBV_QPT_RC) {
-    ibv_qp_init_attr attr{};
-    attr.cap.max_send_wr = attr.cap.max_recv_wr = 4;
-    attr.qp_type = type;
-    ASSERT_EQ(rdma_create_qp(id, nullptr, &attr), 0);
-  }
-  void connect(const char* hello = "hello") {
-    rdma_conn_param param{};
-    param.private_data = hello;
-    param.private_data_len = static_cast<std::uint8_t>(std::strlen(hello) + 1);
-    param.responder_resources = 3;
-    param.initiator_depth = 4;
-    param.retry_count = 5;
-    param.rnr_retry_count = 6;
-    ASSERT_EQ(rdma_connect(client, &param), 0);
-  }
-  void take_request() {
-    child = expect_event(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id;
-    EXPECT_EQ(last->listen_id, listener);
-  }
-  void accept() {
-    rdma_conn_param param{};
-    param.private_data = "welcome";
-    param.private_data_len = 8;
-    param.responder_resources = 2;
-    param.initiator_depth = 1;
-    param.rnr_retry_count = 7;
-    ASSERT_EQ(rdma_accept(child, &param), 0);
-  }
-  void establish() {
-    listen();
-    resolve();
-    give_queue_pair(client);
-    connect();
-    take_request();
-    give_queue_pair(child);
-    accept();
-    expect_event(client_channel, RDMA_CM_EVENT_ESTABLISHED);
-    expect_event(server_channel, RDMA_CM_EVENT_ESTABLISHED);
-    ack();
-  }
-
-  rdma_event_channel *server_channel = nullptr, *client_channel = nullptr;
-  rdma_cm_id *listener = nullptr, *client = nullptr, *child = nullptr;
-  rdma_cm_event* last = nullptr;
-};
-
-// --- identifiers and addresses ---------------------------------------------------------------------------------------
-
-TEST_F(Rdmacm, BindingToAnAddressGivesTheDevice) {
-  ASSERT_EQ(rdma_create_id(server_channel, &listener, nullptr, RDMA_PS_TCP), 0);
-  sockaddr_in where = address("10.1.2.3", 4242);
-  ASSERT_EQ(rdma_bind_addr(listener, as_sockaddr(where)), 0);
-  EXPECT_NE(listener->verbs, nullptr);
-  EXPECT_NE(listener->pd, nullptr);
-  EXPECT_EQ(listener->port_num, 1);
-  EXPECT_EQ(rdma_get_src_port(listener), htons(4242));
-  EXPECT_EQ(rdma_bind_addr(listener, as_sockaddr(where)), -1);
-  EXPECT_EQ(errno, EINVAL);
-}
-
-TEST_F(Rdmacm, BindingToAllAddressesGivesNone) {
-  listen();
-  EXPECT_EQ(listener->verbs, nullptr);
-}
-
-TEST_F(Rdmacm, LoopbackIsTheFirstDevice) {
-  listen(RDMA_PS_TCP, "127.0.0.1");
-  EXPECT_NE(listener->verbs, nullptr);
-  resolve(RDMA_PS_TCP, "127.0.0.1");
-  EXPECT_EQ(client->route.addr.src_sin.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
-  EXPECT_EQ(std::memcmp(client->route.addr.addr.ibaddr.dgid.raw, fake::kAddress.bytes.data(), 16), 0);
-  give_queue_pair(client);
-  connect();
-  take_request();
-  EXPECT_EQ(child->route.addr.dst_sin.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
-}
-
-TEST_F(Rdmacm, AddressesOfOthersAreNoDevice) {
-  ASSERT_EQ(rdma_create_id(server_channel, &listener, nullptr, RDMA_PS_TCP), 0);
-  sockaddr_in where = address("10.9.9.9", 4242);
-  EXPECT_EQ(rdma_bind_addr(listener, as_sockaddr(where)), -1);
-  EXPECT_EQ(errno, ENODEV);
-}
-
-TEST_F(Rdmacm, APortIsTakenOnce) {
-  listen();
-  sockaddr_in where = address("10.1.2.3", ntohs(rdma_get_src_port(listener)));
-  ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, RDMA_PS_TCP), 0);
-  EXPECT_EQ(rdma_bind_addr(client, as_sockaddr(where)), -1);
-  EXPECT_EQ(errno, EADDRINUSE);
-}
-
-TEST_F(Rdmacm, TheRouteIsDescribed) {
-  listen();
-  resolve();
-  ASSERT_EQ(client->route.num_paths, 1);
-  const ibv_sa_path_rec& path = *client->route.path_rec;
-  EXPECT_EQ(path.mtu, IBV_MTU_4096);
-  EXPECT_EQ(path.pkey, 0xFFFF);
-  EXPECT_EQ(std::memcmp(path.dgid.raw, fake::kAddress.bytes.data(), 16), 0);
-  EXPECT_EQ(rdma_get_dst_port(client), rdma_get_src_port(listener));
-}
 
 // --- connections -----------------------------------------------------------------------------------------------------
 
@@ -407,100 +237,7 @@ TEST_F(Rdmacm, DatagramServicesMaySayNo) {
   ack();
 }
 
-// --- channels --------------------------------------------------------------------------------------------------------
-
-// rping's thread for events fetches the last one, and comes back for another when the channel is destroyed.
-TEST_F(Rdmacm, AThreadThatComesBackToADestroyedChannelWaits) {
-  rdma_event_channel* channel = rdma_create_event_channel();
-  ASSERT_NE(channel, nullptr);
-  const int fd = channel->fd;
-  ASSERT_EQ(::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
-  std::thread reader([&] {
-    rdma_cm_event* event = nullptr;
-    EXPECT_EQ(rdma_get_cm_event(channel, &event), -1);
-  });
-  reader.join();
-  rdma_destroy_event_channel(channel);
-  EXPECT_NE(::fcntl(fd, F_GETFD), -1) << "there is still something to wait on";
-  // Nobody else has read from this one: it goes at once.
-  rdma_event_channel* other = rdma_create_event_channel();
-  const int gone = other->fd;
-  rdma_destroy_event_channel(other);
-  EXPECT_EQ(::fcntl(gone, F_GETFD), -1);
-}
-
-TEST_F(Rdmacm, TheDescriptorIsReadableWhileThereIsAnEvent) {
-  EXPECT_FALSE(is_readable(client_channel->fd));
-  EXPECT_NE(::fcntl(client_channel->fd, F_GETFD) & FD_CLOEXEC, 0);
-  ASSERT_EQ(::fcntl(client_channel->fd, F_SETFL, ::fcntl(client_channel->fd, F_GETFL) | O_NONBLOCK), 0);
-  rdma_cm_event* event = nullptr;
-  EXPECT_EQ(rdma_get_cm_event(client_channel, &event), -1);
-  EXPECT_EQ(errno, EAGAIN);
-  ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, RDMA_PS_TCP), 0);
-  sockaddr_in where = address("10.1.2.3", 1);
-  ASSERT_EQ(rdma_resolve_addr(client, nullptr, as_sockaddr(where), 1), 0);
-  EXPECT_TRUE(is_readable(client_channel->fd));
-  expect_event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  EXPECT_FALSE(is_readable(client_channel->fd));
-  ack();
-}
-
-TEST_F(Rdmacm, AThreadThatWaitsMayBeCancelled) {
-  pthread_t waiting{};
-  const auto wait = [](void* channel) -> void* {
-    rdma_cm_event* event = nullptr;
-    rdma_get_cm_event(static_cast<rdma_event_channel*>(channel), &event);
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&waiting, nullptr, wait, client_channel), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  ASSERT_EQ(pthread_cancel(waiting), 0);
-  void* result = nullptr;
-  ASSERT_EQ(pthread_join(waiting, &result), 0);
-  EXPECT_EQ(result, PTHREAD_CANCELED);
-}
-
-TEST_F(Rdmacm, AThreadThatWaitsOutlivesItsChannel) {
-  rdma_event_channel* channel = rdma_create_event_channel();
-  static std::atomic<bool> waits, returned;
-  std::thread([channel] {
-    rdma_cm_event* event = nullptr;
-    waits = true;
-    (void)rdma_get_cm_event(channel, &event);
-    returned = true;
-  }).detach();
-  while (!waits) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  rdma_destroy_event_channel(channel);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(returned);
-}
-
-TEST_F(Rdmacm, DestroyWaitsForAcknowledgement) {
-  ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, RDMA_PS_TCP), 0);
-  sockaddr_in where = address("10.1.2.3", 1);
-  ASSERT_EQ(rdma_resolve_addr(client, nullptr, as_sockaddr(where), 1), 0);
-  expect_event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  std::atomic<bool> destroyed = false;
-  std::thread other([&] {
-    rdma_destroy_id(std::exchange(client, nullptr));
-    destroyed = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(destroyed);
-  ack();
-  other.join();
-}
-
-TEST_F(Rdmacm, MigrationTakesTheEventsAlong) {
-  ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, RDMA_PS_TCP), 0);
-  sockaddr_in where = address("10.1.2.3", 1);
-  ASSERT_EQ(rdma_resolve_addr(client, nullptr, as_sockaddr(where), 1), 0);
-  ASSERT_EQ(rdma_migrate_id(client, server_channel), 0);
-  EXPECT_FALSE(is_readable(client_channel->fd));
-  expect_event(server_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  ack();
-}
+// --- the rest --------------------------------------------------------------------------------------------------------
 
 TEST_F(Rdmacm, EndpointsWithoutChannels) {
   rdma_addrinfo hints{}, *found = nullptr;
@@ -537,8 +274,6 @@ TEST_F(Rdmacm, EndpointsWithoutChannels) {
   rdma_destroy_ep(accepted);
   rdma_destroy_ep(passive);
 }
-
-// --- the rest --------------------------------------------------------------------------------------------------------
 
 TEST_F(Rdmacm, Options) {
   ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, RDMA_PS_TCP), 0);
