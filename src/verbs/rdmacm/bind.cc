@@ -50,11 +50,28 @@ void write_route(Engine& engine, Identifier& id) {
   engine.give_device(id);
 }
 
+// A packet has one IP header, so IPv4 and IPv6 do not mix. Linux goes by the family that the program writes; but what
+// is written as IPv6 may be an IPv4 address (::ffff:a.b.c.d), and then so must the other be.
+bool is_way(const Endpoint& source, const Endpoint& destination) {
+  const bool open = source.is_any() || destination.is_any();
+  return source.family == destination.family && (open || source.address.is_v4() == destination.address.is_v4());
+}
+
+// Where packets go. This machine's own name is every address of the card: then the one of the kind that we send from.
+wire::Address remote_address(const Engine& engine, const Endpoint& destination, const wire::Address& local) {
+  if (destination.is_any()) return local;
+  const wire::Address* own = engine.device_address(destination);
+  if (own == nullptr) return destination.address;
+  return own->is_v4() == local.is_v4() ? *own : local;
+}
+
 int resolve(Engine& engine, Identifier& id, const Endpoint* source, const Endpoint& destination) {
   if (id.resolved || id.listening) return EINVAL;
+  const Endpoint anywhere{.family = destination.family};
+  const Endpoint from = id.bound ? id.source : source != nullptr ? *source : anywhere;
+  if (!is_way(from, destination)) return EINVAL;
   if (!id.bound) {
-    const Endpoint anywhere{.family = destination.family};
-    if (const int code = engine.bind(id, source != nullptr ? *source : anywhere); code != 0) return code;
+    if (const int code = engine.bind(id, from); code != 0) return code;
   }
   if (id.source.is_any()) {
     const wire::Address* chosen = choose_source(engine, destination);
@@ -69,9 +86,10 @@ int resolve(Engine& engine, Identifier& id, const Endpoint* source, const Endpoi
     id.path.local = *chosen;
   }
   id.destination = destination;
-  const wire::Address* own = engine.device_address(destination);
-  id.path.remote = destination.is_any() ? id.path.local : own != nullptr ? *own : destination.address;
-  if (!engine.port->reaches(id.path.remote)) {
+  id.path.remote = remote_address(engine, destination, id.path.local);
+  // From ::1, which may be an IPv4 address of the card's, no way leads to others at IPv6 addresses.
+  const bool leads_there = id.path.local.is_v4() == id.path.remote.is_v4() && engine.port->reaches(id.path.remote);
+  if (!leads_there) {
     id.its_channel().push({.kind = Occurrence::Kind::address_error, .owner = &id, .status = -EHOSTUNREACH});
     return 0;
   }

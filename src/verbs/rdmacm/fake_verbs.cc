@@ -1,5 +1,6 @@
 #include "verbs/rdmacm/fake_verbs.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -22,9 +23,11 @@ bool is_lost(std::span<const std::byte> mad) {
   return true;
 }
 
+constexpr std::array kAddresses{kAddress, kAddress6};
+
 class LoopbackPort final : public verbs::CmPort {
  public:
-  std::span<const wire::Address> addresses() const override { return {&kAddress, 1}; }
+  std::span<const wire::Address> addresses() const override { return kAddresses; }
   int open(verbs::CmReceiver& receiver) override {
     receiver_ = &receiver;
     return 0;

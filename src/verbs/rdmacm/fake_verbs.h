@@ -15,6 +15,7 @@
 namespace weft::rdmacm::fake {
 
 inline constexpr auto kAddress = wire::Address::v4(10, 1, 2, 3);
+inline constexpr wire::Address kAddress6{{0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3}};  // 2001:db8::3
 
 struct QueuePair {
   ibv_qp qp{};
