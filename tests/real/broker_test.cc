@@ -1,11 +1,49 @@
 // The broker outlives many programs; it must not keep what they no longer need.
+#include <cerrno>
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "lanes.h"
 #include "world/real/conversation.h"
 
 namespace weft::real {
 namespace {
+
+Settings settings_at(std::uint8_t network, std::uint8_t host = 1) {
+  Settings s;
+  s.addresses = {wire::Address::v4(127, 0, network, host)};
+  s.max_qps = 16;
+  return s;
+}
+
+// What the broker tells of the lane at a place.
+nlohmann::json told_of(std::uint8_t place) {
+  Conversation command = call_broker();
+  if (!command || !command.say(Message(Topic::list))) return {};
+  const auto in = command.wait(2000);
+  if (!in) return {};
+  for (const auto& lane : nlohmann::json::parse(in->text, nullptr, false)) {
+    if (lane["place"] == place) return lane;
+  }
+  return {};
+}
+
+// While this is there the program has another name.
+class Renamed {
+ public:
+  explicit Renamed(std::string name)
+      : name_(std::move(name)), before_(std::exchange(program_invocation_short_name, name_.data())) {}
+  ~Renamed() { program_invocation_short_name = before_; }
+  Renamed(const Renamed&) = delete;
+  Renamed& operator=(const Renamed&) = delete;
+
+ private:
+  std::string name_;
+  char* before_;
+};
 
 // Bug: after 256 addresses, one after the other, nobody could join any more.
 TEST(Broker, LetsGoOfAddressesThatNobodyHas) {
@@ -42,6 +80,19 @@ TEST(Broker, FindsALaneThatAsksItselfReadyToAnswer) {
     ASSERT_EQ(answer->message.code, 0) << "the whole of it";
     asked.lane.release_service(0x0106, s.addresses[0], *port);
   }
+}
+
+// Bug: one whose name is no UTF-8 ended the broker, as soon as somebody asked who is there.
+TEST(Broker, TellsOfProgramsWhateverTheyAreCalled) {
+  const Renamed name("caf\xE9");
+  const TestLane lane(settings_at(7));
+  EXPECT_EQ(told_of(lane.lane.place())["program"], "caf\xEF\xBF\xBD");
+}
+
+TEST(Broker, CutsLongNamesBetweenCharacters) {
+  const Renamed name(std::string(30, 'a') + "\xC3\xA9t\xC3\xA9");  // the first é would end behind the limit
+  const TestLane lane(settings_at(7));
+  EXPECT_EQ(told_of(lane.lane.place())["program"], std::string(30, 'a'));
 }
 
 }  // namespace

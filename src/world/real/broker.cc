@@ -357,6 +357,10 @@ class Broker {
 
   // ---- the weft command
 
+  // What a program calls itself is any bytes, perhaps without an end, and JSON is UTF-8: what is not becomes U+FFFD.
+  static std::string name_of(const Hello& hello) {
+    return {hello.name.data(), strnlen(hello.name.data(), hello.name.size())};
+  }
   void list(Member& asker) {
     nlohmann::json lanes = nlohmann::json::array();
     for (const Member* member : places_) {
@@ -367,11 +371,11 @@ class Broker {
       }
       lanes.push_back({{"place", member->place},
                        {"process", member->hello.process},
-                       {"program", std::string(member->hello.name.data())},
+                       {"program", name_of(member->hello)},
                        {"addresses", addresses},
                        {"srnic", member->hello.versions.highest != 0}});
     }
-    asker.talk.say(Message(Topic::listed), lanes.dump());
+    asker.talk.say(Message(Topic::listed), lanes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   void ask(Member& asker, std::uint32_t place, const std::string& text) {
     Member* lane = place < places_.size() ? places_[place] : nullptr;

@@ -90,13 +90,23 @@ tl::expected<Conversation, Trouble> reach_broker() {
   }
 }
 
+// As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
+std::string_view cut(std::string_view text, std::size_t room) {
+  if (text.size() <= room) return text;
+  const auto goes_on = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  std::size_t end = room;
+  while (end > 0 && room - end < 3 && goes_on(end)) --end;
+  return text.substr(0, end);
+}
+
 Message greeting(const BrokerLine::Self& self) {
   Message m(Topic::hello);
   m.code = self.place;
   m.hello.process = getpid();
   m.hello.versions = self.versions;
-  const char* name = program_invocation_short_name;
-  std::strncpy(m.hello.name.data(), name != nullptr ? name : "?", m.hello.name.size() - 1);
+  const char* const name = program_invocation_short_name;
+  const std::string_view fits = cut(name != nullptr ? name : "?", m.hello.name.size() - 1);
+  std::copy(fits.begin(), fits.end(), m.hello.name.begin());
   m.hello.address_count = static_cast<std::uint32_t>(self.addresses.size());
   for (std::size_t i = 0; i < self.addresses.size(); ++i) m.hello.addresses[i] = self.addresses[i];
   return m;
