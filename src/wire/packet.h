@@ -24,6 +24,9 @@ struct alignas(8) Flow {
   friend constexpr bool operator==(const Flow&, const Flow&) = default;
 };
 
+// Between IPv4 and IPv6: no packet on a wire says so, and no ICRC covers it. To be asked where a program says it.
+constexpr bool is_mixed(const Flow& flow) { return flow.source.is_v4() != flow.destination.is_v4(); }
+
 // The part of a flow that is no address, as one word. Written and copied whole: a packet that is copied right after its
 // parts were written one by one would wait for each of them.
 struct FlowMarks {

@@ -1,6 +1,10 @@
 // The broker outlives many programs; it must not keep what they no longer need.
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -8,6 +12,7 @@
 
 #include "lanes.h"
 #include "world/real/conversation.h"
+#include "world/real/gsi.h"
 
 namespace weft::real {
 namespace {
@@ -93,6 +98,38 @@ TEST(Broker, CutsLongNamesBetweenCharacters) {
   const Renamed name(std::string(30, 'a') + "\xC3\xA9t\xC3\xA9");  // the first é would end behind the limit
   const TestLane lane(settings_at(7));
   EXPECT_EQ(told_of(lane.lane.place())["program"], std::string(30, 'a'));
+}
+
+// Hands the broker a packet for somebody's queue pair, as a lane does that it was steered to by mistake. This one says
+// that it came from an IPv6 address to an IPv4 one.
+void hand_on_mixed(std::uint8_t place) {
+  const wire::Flow sound{.source = wire::Address::v4(127, 0, 7, 9), .destination = wire::Address::v4(127, 0, 7, 1)};
+  auto datagram = build_gsi(sound, 0, std::array<std::byte, wire::kMadBytes>{});
+  datagram[5] = static_cast<std::byte>(place << 1);  // of the number of the queue pair
+  Message said(Topic::datagram);
+  said.flow = sound;
+  said.flow.source = {{0x20, 0x01, 0x0D, 0xB8}};
+  const Conversation program = call_broker();
+  ASSERT_TRUE(program.say(said, {static_cast<const char*>(static_cast<const void*>(datagram.data())), kGsiBytes}));
+}
+
+// Bug: whoever checked the ICRC of such a packet ended in an assertion.
+TEST(Broker, BelievesNobodyThatIPv6TalksToIPv4) {
+  const TestLane lane(settings_at(7));
+  hand_on_mixed(0);
+  EXPECT_EQ(told_of(lane.lane.place())["place"], lane.lane.place()) << "it is still there";
+}
+
+TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
+  TestLane lane(settings_at(7));
+  hand_on_mixed(lane.lane.place());
+  const auto refused = [&] {
+    const std::lock_guard guard(lane.lane.lock());
+    return lane.lane.device().card().counters.get(Refusal::bad_ip_header);
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (refused() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(refused(), 1U);
 }
 
 }  // namespace

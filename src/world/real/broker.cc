@@ -333,6 +333,7 @@ class Broker {
   void hand_on(const wire::Flow& flow, const std::string& datagram) {
     if (datagram.size() < wire::Bth::kBytes) return;
     const std::uint8_t place = static_cast<std::uint8_t>(datagram[5]) >> 1;
+    if (place == 0 && wire::is_mixed(flow)) return;
     if (place == 0) return receive(flow, datagram);
     if (Member* member = place < places_.size() ? places_[place] : nullptr; member != nullptr)
       deliver(*member, flow, datagram);

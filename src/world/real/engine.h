@@ -109,6 +109,7 @@ class Lane::Engine : public PrintsStats {
   void listen_to_port(bool on);
   void sleep(Guard& guard, Time until);
   void hear_broker(Guard& guard);
+  void on_datagram(const Incoming& in, Guard& guard);
   void lose_broker();
   void come_back(Guard& guard);
   void answer(const Incoming& question);

@@ -202,26 +202,29 @@ void Lane::Engine::hear_broker(Guard& guard) {
     switch (in->message.topic) {
       case Topic::met: on_met(*in); break;
       case Topic::asked: answer(*in); break;
-      case Topic::datagram: {
-        const auto bytes = std::as_bytes(std::span(in->text.data(), in->text.size()));
-        std::span<const std::byte> mad;
-        if (parse_gsi(in->message.flow, bytes, mad) != Refusal::none) {
-          take(in->message.flow, bytes, {});  // a packet that was steered to another program
-          settle();
-          break;
-        }
-        if (heard_about_dialect(in->message.flow, mad)) break;
-        guard.unlock();
-        owner_.on_mad(in->message.flow.source, in->message.flow.destination, mad);
-        guard.lock();
-        break;
-      }
+      case Topic::datagram: on_datagram(*in, guard); break;
       default: break;
     }
   }
   if (port_.holds_unsent()) port_.flush();
   if (comes_back_at_ == kNever && broker_.over()) lose_broker();
   if (clock_now() >= comes_back_at_) come_back(guard);
+}
+
+void Lane::Engine::on_datagram(const Incoming& in, Guard& guard) {
+  const wire::Flow& flow = in.message.flow;
+  if (wire::is_mixed(flow)) return card_.on_refused(Refusal::bad_ip_header);
+  const auto bytes = std::as_bytes(std::span(in.text.data(), in.text.size()));
+  std::span<const std::byte> mad;
+  if (parse_gsi(flow, bytes, mad) != Refusal::none) {
+    take(flow, bytes, {});  // a packet that was steered to another program
+    settle();
+    return;
+  }
+  if (heard_about_dialect(flow, mad)) return;
+  guard.unlock();
+  owner_.on_mad(flow.source, flow.destination, mad);
+  guard.lock();
 }
 
 // Somebody has killed it. What runs goes on; its lanes start another and come back to it.

@@ -299,6 +299,9 @@ class RingReader {
       if (has_flow) {
         std::memcpy(&flow_, record, sizeof flow_);
         record += sizeof flow_;
+        // Such a record is for nobody, and neither are those that follow with the same flow: the card refuses them.
+        if (wire::is_mixed(flow_)) [[unlikely]]
+          flow_ = {};
       }
       take(flow_, std::span<const std::byte>(record, head.bytes()),
            How{.has_icrc = head.has(RecordHead::kHasIcrc), .far = is_far, .packets = head.packets()});

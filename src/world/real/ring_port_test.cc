@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace weft::real {
@@ -202,6 +203,23 @@ TEST(Ring, HearsNoMoreFromASenderThatWritesNonsense) {
     EXPECT_TRUE(p.take().empty());
     EXPECT_TRUE(p.in.empty());
   }
+}
+
+// Bug: such a flow was handed on, and the first who made IP headers of it ended the program.
+TEST(Ring, TakesAFlowBetweenIPv4AndIPv6ForNone) {
+  wire::Flow mixed = flow_from(2);
+  mixed.source = {{0x20, 0x01, 0x0D, 0xB8}};
+  Pair p;
+  for (const unsigned seed : {1U, 2U}) {  // the second does not bring its flow, as it is that of the first
+    ASSERT_TRUE(p.out.write(mixed, record(60, seed)));
+    ASSERT_TRUE(p.out.publish());
+    EXPECT_THAT(p.take(), testing::ElementsAre(record(60, seed)));
+    EXPECT_EQ(p.last_flow, wire::Flow{});
+  }
+  ASSERT_TRUE(p.out.write(flow_from(2), record(60, 3)));
+  ASSERT_TRUE(p.out.publish());
+  EXPECT_THAT(p.take(), testing::ElementsAre(record(60, 3)));
+  EXPECT_EQ(p.last_flow, flow_from(2));
 }
 
 }  // namespace
