@@ -9,10 +9,14 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/eventfd.h>
 
 #include "lanes.h"
+#include "world/real/broker_line.h"
 #include "world/real/conversation.h"
 #include "world/real/gsi.h"
+#include "world/real/mapping.h"
+#include "world/real/shared_page.h"
 
 namespace weft::real {
 namespace {
@@ -130,6 +134,24 @@ TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (refused() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
   EXPECT_EQ(refused(), 1U);
+}
+
+// Bug: a program could make its door smaller after others had mapped it, and with that end them.
+TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
+  ASSERT_TRUE(BrokerLine::is_there());
+  const Descriptor wake(eventfd(0, EFD_CLOEXEC)), loose(memfd_create("door", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(loose.get(), sizeof(Door)), 0);
+  const Descriptor sealed = make_shared_memory("door", sizeof(Door));
+  for (const auto& [door, code] : {std::pair{loose.get(), EINVAL}, std::pair{sealed.get(), 0}}) {
+    Message hello(Topic::hello);
+    hello.hello.address_count = 1;
+    hello.hello.addresses[0] = wire::Address::v4(127, 0, 7, 1);
+    Conversation program = call_broker();
+    ASSERT_TRUE(program.say(hello, {}, std::array{door, wake.get()}));
+    const auto answer = program.wait(2000);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->message.code, code);
+  }
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 
 #include "world/real/address_text.h"
 #include "world/real/clock.h"
 #include "world/real/conversation.h"
 #include "world/real/gsi_desk.h"
+#include "world/real/mapping.h"
 #include "world/real/negotiation.h"
 #include "world/real/roce_socket.h"
 #include "world/real/services.h"
@@ -125,7 +125,8 @@ class Broker {
 
   static bool is_sound(const Incoming& in) {
     const Hello& h = in.message.hello;
-    return h.address_count > 0 && h.address_count <= kMaxAddresses && in.descriptors.size() == 2;
+    return h.address_count > 0 && h.address_count <= kMaxAddresses && in.descriptors.size() == 2 &&
+           has_for_ever(in.descriptors[0].get(), sizeof(Door));
   }
 
   void welcome(Member& member, Incoming& in) {
@@ -307,10 +308,7 @@ class Broker {
 
   [[nodiscard]] int channel_between(std::uint8_t a, std::uint8_t b) {
     Descriptor& channel = channels_[{std::min(a, b), std::max(a, b)}];
-    if (!channel) {
-      channel = Descriptor(memfd_create("weft-channel", MFD_CLOEXEC));
-      if (!channel || ftruncate(channel.get(), sizeof(Channel)) != 0) channel.reset();
-    }
+    if (!channel) channel = make_shared_memory("weft-channel", sizeof(Channel));
     return channel.get();
   }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 
 #include "world/real/addresses.h"
 #include "world/real/clock.h"
@@ -71,12 +70,10 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
 
 tl::expected<void, Trouble> Lane::Engine::attach() {
   if (port_.is_open()) return {};
-  door_memory_ = Descriptor(memfd_create("weft-door", MFD_CLOEXEC));
+  door_memory_ = make_shared_memory("weft-door", sizeof(Door));
   wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!door_memory_ || !wake_ || !kick_ || ftruncate(door_memory_.get(), sizeof(Door)) != 0) {
-    return tl::unexpected(Trouble{errno, std::strerror(errno)});
-  }
+  if (!door_memory_ || !wake_ || !kick_) return tl::unexpected(Trouble{errno, std::strerror(errno)});
   broker_.set_bell(kick_.get());
   door_ = Mapping<Door>::of(door_memory_.get());
   if (!door_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
