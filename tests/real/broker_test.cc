@@ -2,14 +2,25 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <nlohmann/json.hpp>
+#include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "lanes.h"
 #include "world/real/broker_line.h"
@@ -152,6 +163,134 @@ TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->message.code, code);
   }
+}
+
+// ---- a broker of one's own, in a network namespace of its own
+
+// What the child of a fork says, as its exit code.
+constexpr int kWell = 0, kNotWell = 1, kNoNamespace = 77;
+
+template <class Deed>
+void alone(Deed&& deed) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool apart = unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+    const Descriptor any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq loopback{};
+    std::strcpy(loopback.ifr_name, "lo");
+    loopback.ifr_flags = IFF_UP;
+    (void)ioctl(any.get(), SIOCSIFFLAGS, &loopback);
+    _exit(!apart ? kNoNamespace : deed() ? kWell : kNotWell);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoNamespace) GTEST_SKIP() << "making network namespaces is not allowed here";
+  EXPECT_EQ(WEXITSTATUS(status), kWell);
+}
+
+pid_t process_of(const Conversation& broker) {
+  ucred other{};
+  socklen_t bytes = sizeof other;
+  return getsockopt(broker.fd(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 ? other.pid : 0;
+}
+
+bool answers(Conversation& broker, int milliseconds) {
+  return broker.say(Message(Topic::list)) && broker.wait(milliseconds).has_value();
+}
+
+double seconds_of_processor(pid_t process) {
+  clockid_t clock{};
+  timespec spent{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &spent) != 0) return -1;
+  return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
+}
+
+TEST(Broker, HasAllDescriptorsThatItMayHave) {
+  alone([] {
+    rlimit few{};
+    getrlimit(RLIMIT_NOFILE, &few);
+    few.rlim_cur = 64;
+    if (setrlimit(RLIMIT_NOFILE, &few) != 0 || !BrokerLine::is_there()) return false;
+    rlimit its{};
+    const Conversation broker = call_broker();
+    return prlimit(process_of(broker), RLIMIT_NOFILE, nullptr, &its) == 0 && its.rlim_cur == few.rlim_max;
+  });
+}
+
+// Bug: it woke up for each who called, could not take the call, and woke up again, with a whole processor.
+TEST(Broker, WaitsForDescriptorsAsleep) {
+  alone([] {
+    if (!BrokerLine::is_there()) return false;
+    Conversation first = call_broker();
+    const pid_t process = process_of(first);
+    constexpr rlimit kFew{32, 32};
+    if (!answers(first, 2000) || prlimit(process, RLIMIT_NOFILE, &kFew, nullptr) != 0) return false;
+    std::vector<Conversation> callers(64);
+    for (Conversation& caller : callers) caller = call_broker();
+    const double before = seconds_of_processor(process);
+    if (answers(callers.back(), 500)) return false;  // so many it cannot hear
+    const double spent = seconds_of_processor(process) - before;
+    if (spent > 0.1) return false;
+    // Those that it has it serves, and the others when there is room again.
+    if (!answers(first, 2000)) return false;
+    callers.erase(callers.begin(), callers.end() - 1);
+    return callers.back().wait(2000).has_value();
+  });
+}
+
+// No more than what a lane says to the broker.
+struct BareLane {
+  explicit BareLane(std::uint8_t host) : address(wire::Address::v4(127, 0, 7, host)) {
+    Message hello(Topic::hello);
+    hello.hello.address_count = 1;
+    hello.hello.addresses[0] = address;
+    talk.say(hello, {}, std::array{door.get(), wake.get()});
+    if (const auto in = talk.wait(2000); in && in->message.code == 0) place = in->message.place;
+  }
+  // What it is answered when it wants to meet another; greetings of others that come first are passed over.
+  std::optional<Incoming> meet(const BareLane& other) {
+    Message question(Topic::meet);
+    question.neighbour = {.address = other.address, .place = other.place};
+    if (!talk.say(question)) return std::nullopt;
+    for (;;) {
+      auto in = talk.wait(2000);
+      if (!in || in->message.neighbour.place == other.place) return in;
+    }
+  }
+
+  wire::Address address;
+  Descriptor door = make_shared_memory("door", sizeof(Door)), wake{eventfd(0, EFD_CLOEXEC)};
+  Conversation talk = call_broker();
+  std::uint32_t place = 0;
+};
+
+std::size_t descriptors_of(pid_t process) {
+  const std::filesystem::directory_iterator all("/proc/" + std::to_string(process) + "/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Bug: every two that talked cost it a descriptor for as long as they ran, and with the last one it was lost.
+TEST(Broker, IntroducesMoreLanesThanItHasDescriptorsFor) {
+  alone([] {
+    if (!BrokerLine::is_there()) return false;
+    std::vector<BareLane> lanes;
+    for (std::uint8_t host = 1; host <= 8; ++host) lanes.emplace_back(host);
+    const pid_t process = process_of(lanes.front().talk);
+    const rlim_t few = descriptors_of(process) + 16;
+    const rlimit limit{few, few};
+    if (prlimit(process, RLIMIT_NOFILE, &limit, nullptr) != 0) return false;
+    for (std::size_t a = 0; a < lanes.size(); ++a) {
+      for (std::size_t b = a + 1; b < lanes.size(); ++b) {
+        const auto met = lanes[a].meet(lanes[b]);
+        if (!met || met->message.code != 0 || met->descriptors.size() != 3) return false;
+      }
+    }
+    // By now it has let go of the channel of the first two. They have it: they are told that they know each other.
+    const auto again = lanes[1].meet(lanes[0]);
+    if (!again || again->message.code != 0 || again->descriptors.size() != 2) return false;
+    return BareLane(1).place != 0;  // nor do channels take the room of those who come
+  });
 }
 
 }  // namespace

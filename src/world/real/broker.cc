@@ -6,10 +6,13 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include "world/real/address_text.h"
 #include "world/real/clock.h"
@@ -25,9 +28,11 @@
 namespace weft::real {
 namespace {
 
-constexpr Time kLinger = seconds(1);       // a program that starts right after the last one finds a broker
-constexpr std::size_t kMaxMembers = 1024;  // lanes and commands together
-constexpr std::size_t kMaxGroups = 256;    // addresses
+constexpr Time kLinger = seconds(1);               // a program that starts right after the last one finds a broker
+constexpr std::size_t kMaxMembers = 1024;          // lanes and commands together
+constexpr std::size_t kMaxGroups = 256;            // addresses
+constexpr rlim_t kReserve = 256;                   // descriptors: for a lane that comes
+constexpr Time kNoDescriptors = milliseconds(20);  // for so long those who call wait, when there is none left for them
 
 // The next broker knows nothing of the places that this one gave out.
 static_assert(kLinger >= Negotiation::kCertain);
@@ -56,8 +61,11 @@ class Broker {
     Time idle_since = clock_now();
     for (;;) {
       std::array<epoll_event, 64> events{};
-      const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 200);
+      const Time patience = deaf_since_ == 0 ? milliseconds(200) : kNoDescriptors;
+      const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                               static_cast<int>(patience / milliseconds(1)));
       for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
+      if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
       if (!members_.empty()) idle_since = clock_now();
       if (clock_now() - idle_since > kLinger) return;
     }
@@ -89,11 +97,15 @@ class Broker {
   void accept_all() {
     for (;;) {
       Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!socket) return;
+      if (!socket) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) be_deaf();
+        return;
+      }
       ucred other{};
       socklen_t bytes = sizeof other;
       const bool known = getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0;
       if (!known || (other.uid != geteuid() && other.uid != 0) || members_.size() >= kMaxMembers) continue;
+      if (is_one_of_the_last(socket.get())) let_go_of_channels();
       const std::uint64_t id = next_member_++;
       watch(socket.get(), id);
       auto member = std::make_unique<Member>();
@@ -101,6 +113,23 @@ class Broker {
       member->talk = Conversation(std::move(socket));
       members_.emplace(id, std::move(member));
     }
+  }
+
+  // A lane brings two more, and wants sockets. The kernel gives the lowest number that is free.
+  static bool is_one_of_the_last(int fd) {
+    rlimit limit{};
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) + kReserve >= limit.rlim_cur;
+  }
+
+  // Who calls stays in the listener's queue, and that would wake us again and again.
+  void be_deaf() {
+    let_go_of_channels();
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    deaf_since_ = clock_now();
+  }
+  void listen_again() {
+    deaf_since_ = 0;
+    watch(listener_.get(), kListener);
   }
 
   void hear(Member& from, Incoming& in) {
@@ -293,23 +322,44 @@ class Broker {
     Message reply(Topic::met);
     reply.neighbour = wanted;
     Member* other = member_at(wanted.address, wanted.place);
-    const int channel = other != nullptr && asker.place != 0 ? channel_between(asker.place, other->place) : -1;
-    if (channel < 0) {
+    const auto channel =
+        other != nullptr && asker.place != 0 ? channel_between(asker.place, other->place) : std::nullopt;
+    if (!channel) {
       reply.code = EHOSTUNREACH;
       asker.talk.say(reply);
       return;
     }
-    asker.talk.say(reply, {}, std::array{channel, other->door.get(), other->wake.get()});
+    asker.talk.say(reply, {}, what_to_give(*channel, *other));
     if (other == &asker) return;
     Message greeting(Topic::met);
     greeting.neighbour = {.address = asker.hello.addresses[0], .place = asker.place};
-    other->talk.say(greeting, {}, std::array{channel, asker.door.get(), asker.wake.get()});
+    other->talk.say(greeting, {}, what_to_give(*channel, asker));
   }
 
-  [[nodiscard]] int channel_between(std::uint8_t a, std::uint8_t b) {
-    Descriptor& channel = channels_[{std::min(a, b), std::max(a, b)}];
-    if (!channel) channel = make_shared_memory("weft-channel", sizeof(Channel));
-    return channel.get();
+  static std::vector<int> what_to_give(int channel, const Member& neighbour) {
+    if (channel < 0) return {neighbour.door.get(), neighbour.wake.get()};
+    return {channel, neighbour.door.get(), neighbour.wake.get()};
+  }
+
+  // Of two who are told of each other for the first time, a new one. Of others the same: one of them may not have been
+  // able to take it, for want of descriptors. Below 0: they have it, and we do not any more. Nothing: there is none to
+  // be had.
+  [[nodiscard]] std::optional<int> channel_between(std::uint8_t a, std::uint8_t b) {
+    const auto [it, fresh] = channels_.try_emplace({std::min(a, b), std::max(a, b)});
+    if (!fresh) return it->second.get();
+    it->second = make_shared_memory("weft-channel", sizeof(Channel));
+    if (!it->second) {
+      let_go_of_channels();
+      it->second = make_shared_memory("weft-channel", sizeof(Channel));
+    }
+    if (it->second) return it->second.get();
+    channels_.erase(it);
+    return std::nullopt;
+  }
+
+  // There is one for every two lanes that talk: thousands, and there may be room for hundreds.
+  void let_go_of_channels() {
+    for (auto& [places, channel] : channels_) channel.reset();
   }
 
   // ---- QP1
@@ -389,6 +439,7 @@ class Broker {
   }
 
   Descriptor listener_, epoll_;
+  Time deaf_since_ = 0;  // there was no descriptor for the next who called; 0: it listens
   std::map<std::uint64_t, std::unique_ptr<Member>> members_;
   std::uint64_t next_member_ = kMembers;
   std::array<Member*, 128> places_{};
@@ -396,7 +447,7 @@ class Broker {
   std::array<Time, 128> rests_until_{};
   std::map<std::uint64_t, Group> groups_;
   std::uint64_t next_group_ = kGroups;
-  std::map<std::pair<std::uint8_t, std::uint8_t>, Descriptor> channels_;
+  std::map<std::pair<std::uint8_t, std::uint8_t>, Descriptor> channels_;  // of those who have met
   Services services_;
   GsiDesk desk_;
   const GsiDesk::Present present_{.is_there = [this](std::uint8_t place) { return places_[place] != nullptr; },
@@ -407,10 +458,20 @@ class Broker {
                                       }};
 };
 
+// Three for each lane, and one for each two that talk: more than programs are usually given. The limit that they are
+// given is for those who use select(), and the broker does not, nor does it start anybody who might.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int serve_as_broker() {
   std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
   Descriptor listener = listen_as_broker();
   if (!listener) {
     if (errno == EADDRINUSE) return 0;
