@@ -293,5 +293,63 @@ TEST(Broker, IntroducesMoreLanesThanItHasDescriptorsFor) {
   });
 }
 
+// ---- lanes that do not hear
+
+// Until nothing more goes through the line from the broker to this lane.
+void fill_line_to(const BareLane& lane) {
+  const Conversation program = call_broker();
+  std::string datagram(50'000, '\0');
+  datagram[5] = static_cast<char>(lane.place << 1);
+  Message said(Topic::datagram);
+  said.flow = {.source = lane.address, .destination = lane.address};
+  for (int i = 0; i < 32; ++i) ASSERT_TRUE(program.say(said, datagram));
+}
+void read_all(BareLane& lane) {
+  while (lane.talk.wait(100)) {
+  }
+}
+
+// Bug: the asker was told, and wrote into a ring that the other did not know of.
+TEST(Broker, TellsNobodyOfANeighbourWhoCannotBeTold) {
+  ASSERT_TRUE(BrokerLine::is_there());
+  BareLane asker(1), other(2);
+  fill_line_to(other);
+  auto met = asker.meet(other);
+  ASSERT_TRUE(met);
+  EXPECT_NE(met->message.code, 0);
+  EXPECT_TRUE(met->descriptors.empty());
+  read_all(other);
+  met = asker.meet(other);
+  ASSERT_TRUE(met);
+  EXPECT_EQ(met->message.code, 0);
+  EXPECT_EQ(met->descriptors.size(), 3U);
+  const auto greeting = other.talk.wait(2000);
+  ASSERT_TRUE(greeting);
+  EXPECT_EQ(greeting->message.neighbour.place, asker.place);
+  EXPECT_EQ(greeting->descriptors.size(), 3U);
+}
+
+// Bug: who missed that a neighbour had left took the next one at its place for the same, and never met it.
+TEST(Broker, TellsOfDeparturesWhenItCan) {
+  ASSERT_TRUE(BrokerLine::is_there());
+  BareLane stays(1);
+  std::uint32_t left = 0;
+  {
+    BareLane leaves(2);
+    left = leaves.place;
+    ASSERT_TRUE(stays.meet(leaves));
+    fill_line_to(stays);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the broker has seen it leave
+  std::optional<Incoming> news;
+  do {
+    news = stays.talk.wait(2000);
+  } while (news && news->message.topic == Topic::datagram);
+  ASSERT_TRUE(news);
+  EXPECT_EQ(news->message.topic, Topic::met);
+  EXPECT_EQ(news->message.neighbour.place, left);
+  EXPECT_TRUE(news->descriptors.empty());
+}
+
 }  // namespace
 }  // namespace weft::real

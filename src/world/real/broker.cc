@@ -1,6 +1,8 @@
 #include "world/real/broker.h"
 
+#include <algorithm>
 #include <array>
+#include <bitset>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -43,6 +45,7 @@ struct Member {
   std::uint8_t place = 0;  // 0: not a lane, or not yet
   Hello hello{};
   Descriptor door, wake;
+  std::bitset<128> untold;  // places whose lanes have left: it was not to be told, as it reads nothing
 };
 
 // All sockets of an address, by place. They stay open as long as anybody has the address: their order is what steers.
@@ -50,6 +53,8 @@ struct Group {
   wire::Address address{};
   std::vector<Descriptor> sockets;
 };
+
+using Places = std::pair<std::uint8_t, std::uint8_t>;  // of two lanes, the lower one first
 
 class Broker {
  public:
@@ -66,6 +71,7 @@ class Broker {
                                static_cast<int>(patience / milliseconds(1)));
       for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
       if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
+      if (owes_news_) tell_all_of_departures();
       if (!members_.empty()) idle_since = clock_now();
       if (clock_now() - idle_since > kLinger) return;
     }
@@ -259,15 +265,29 @@ class Broker {
       places_[place] = nullptr;
       rests_until_[place] = clock_now() + Negotiation::kCertain;
       std::erase_if(channels_, [&](const auto& c) { return c.first.first == place || c.first.second == place; });
-      Message gone(Topic::met);  // without descriptors: no longer there
-      gone.neighbour.place = place;
       for (const auto& [other_id, other] : members_) {
-        if (other->place != 0 && other_id != id) other->talk.say(gone);
+        if (other->place != 0 && other_id != id) other->untold.set(place);
       }
+      tell_all_of_departures();
       for (Datagram& d : desk_.last_words(place)) send(d);
     }
     members_.erase(id);
     std::erase_if(groups_, [&](const auto& g) { return !is_used(g.second.address); });
+  }
+
+  void tell_all_of_departures() {
+    owes_news_ = false;
+    for (const auto& [id, member] : members_) owes_news_ |= !tell_of_departures(*member);
+  }
+  // False: not now.
+  static bool tell_of_departures(Member& member) {
+    for (std::uint8_t place = kFirstPlace; place <= kLastPlace && member.untold.any(); ++place) {
+      Message gone(Topic::met);  // without descriptors: no longer there
+      gone.neighbour.place = place;
+      if (member.untold[place] && !member.talk.say(gone)) return false;
+      member.untold.reset(place);
+    }
+    return true;
   }
 
   // An address that no lane has any more is let go, with all its sockets.
@@ -319,21 +339,36 @@ class Broker {
   }
 
   void introduce(Member& asker, const Neighbour& wanted) {
+    Member* other = member_at(wanted.address, wanted.place);
+    if (other != nullptr && asker.place != 0 && acquaint(asker, *other, wanted)) return;
     Message reply(Topic::met);
     reply.neighbour = wanted;
-    Member* other = member_at(wanted.address, wanted.place);
-    const auto channel =
-        other != nullptr && asker.place != 0 ? channel_between(asker.place, other->place) : std::nullopt;
-    if (!channel) {
-      reply.code = EHOSTUNREACH;
-      asker.talk.say(reply);
-      return;
-    }
-    asker.talk.say(reply, {}, what_to_give(*channel, *other));
-    if (other == &asker) return;
+    reply.code = EHOSTUNREACH;
+    asker.talk.say(reply);
+  }
+
+  // Both are told, or neither: who writes into a ring that nobody reads loses all that it sends. One who does not take
+  // what we say may do so later; until then they have UDP.
+  [[nodiscard]] bool acquaint(Member& asker, Member& other, const Neighbour& wanted) {
+    // The last one at a place must have gone before another is met there.
+    if (!tell_of_departures(asker) || !tell_of_departures(other)) return false;
+    const Places places = std::minmax({asker.place, other.place});
+    const bool first = !channels_.contains(places);
+    const auto channel = channel_between(places);
+    if (!channel) return false;
     Message greeting(Topic::met);
     greeting.neighbour = {.address = asker.hello.addresses[0], .place = asker.place};
-    other->talk.say(greeting, {}, what_to_give(*channel, asker));
+    const bool greeted = &other == &asker || other.talk.say(greeting, {}, what_to_give(*channel, asker));
+    Message reply(Topic::met);
+    reply.neighbour = wanted;
+    const bool both = (greeted || !first) && asker.talk.say(reply, {}, what_to_give(*channel, other));
+    if (both || !first) return both;
+    channels_.erase(places);
+    if (greeted && &other != &asker) {
+      other.untold.set(asker.place);
+      owes_news_ |= !tell_of_departures(other);
+    }
+    return false;
   }
 
   static std::vector<int> what_to_give(int channel, const Member& neighbour) {
@@ -344,8 +379,8 @@ class Broker {
   // Of two who are told of each other for the first time, a new one. Of others the same: one of them may not have been
   // able to take it, for want of descriptors. Below 0: they have it, and we do not any more. Nothing: there is none to
   // be had.
-  [[nodiscard]] std::optional<int> channel_between(std::uint8_t a, std::uint8_t b) {
-    const auto [it, fresh] = channels_.try_emplace({std::min(a, b), std::max(a, b)});
+  [[nodiscard]] std::optional<int> channel_between(const Places& two) {
+    const auto [it, fresh] = channels_.try_emplace(two);
     if (!fresh) return it->second.get();
     it->second = make_shared_memory("weft-channel", sizeof(Channel));
     if (!it->second) {
@@ -447,7 +482,8 @@ class Broker {
   std::array<Time, 128> rests_until_{};
   std::map<std::uint64_t, Group> groups_;
   std::uint64_t next_group_ = kGroups;
-  std::map<std::pair<std::uint8_t, std::uint8_t>, Descriptor> channels_;  // of those who have met
+  std::map<Places, Descriptor> channels_;  // of those who have met
+  bool owes_news_ = false;                 // to somebody, of departures
   Services services_;
   GsiDesk desk_;
   const GsiDesk::Present present_{.is_there = [this](std::uint8_t place) { return places_[place] != nullptr; },
