@@ -121,7 +121,7 @@ class Death(Stage):
                                   env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)})
         with tester:
             pid = int(tester.stdout.readline())
-            self.assertTrue(alive(pid))
+            self.wait_until(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "it is what was started")
             tester.kill()
         self.wait_until(lambda: not alive(pid), "it has ended")
 
