@@ -117,6 +117,7 @@ struct alignas(64) Context {
   bool requests_awaited : 1 = false;   // srnic: under way since the timer was set, and not heard of,
   bool responses_awaited : 1 = false;  //   of each kind that goes out
   bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone
+  bool answers_rest : 1 = false;       // srnic: until something is heard of the peer
   std::uint8_t saved_pending = 0;      // READs and atomics to be answered
   std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
   Dialect dialect = Dialect::roce;

@@ -89,6 +89,13 @@ class SelectiveRepeat {
   // receipts for it were wrong; all that can be done is to wait for the peer's patience to end.
   void on_reminder(Context& c) { tell_silence(c, Stream::responses_out, 1); }
 
+  // The peer is there after all.
+  [[gnu::cold, gnu::noinline]] void stop_resting(Context& c) {
+    c.answers_rest = false;
+    tell_silence(c, Stream::responses_out, 1);
+    watch(c);
+  }
+
   // -- the retry queue --
 
   [[nodiscard]] bool has_retries(const Context& c) const {
@@ -138,12 +145,12 @@ class SelectiveRepeat {
   // What is under way when the timer is set is waited for. What is sent later has its turn with the next one.
   void arm(Context& c) {
     c.requests_awaited = asks(c);
-    c.responses_awaited = c.responses_under_way > 0;
+    c.responses_awaited = answers_under_way(c) > 0;
     core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
   }
   // Under way since the timer was set, and nothing has been heard of it.
   [[nodiscard]] static bool is_silent(const Context& c, Stream s) {
-    return s == Stream::requests_out ? c.requests_awaited && asks(c) : c.responses_awaited && c.responses_under_way > 0;
+    return s == Stream::requests_out ? c.requests_awaited && asks(c) : c.responses_awaited && answers_under_way(c) > 0;
   }
   [[gnu::cold, gnu::noinline]] void tell_silence(Context& c, Stream stream, std::uint8_t times) {
     const Outflow flow = outflow(c, stream);
@@ -267,7 +274,7 @@ class SelectiveRepeat {
       --c.rnr_retries_left;
     }
     c.rnr_wait = true;
-    c.responses_awaited = c.responses_under_way > 0;
+    c.responses_awaited = answers_under_way(c) > 0;
     core_.state.timers.arm(core_.slot(c), core_.now + wire::rnr_delay(timer_code));
   }
 
@@ -292,6 +299,7 @@ class SelectiveRepeat {
     }
     if (!asks(c)) {
       responses_.rest(c);
+      if (c.responses_lost) tell(c, Stream::responses_out, {.kind = LossEvent::Kind::acked});
       return false;
     }
     if (canary(Canary::retries_without_end)) return true;

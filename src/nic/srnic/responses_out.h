@@ -41,7 +41,9 @@ class ResponsesOut {
     return &s;
   }
 
-  [[nodiscard]] bool has_more(Context& c) const { return c.saved_pending > 0 && c.responses.out_next != end_of_all(c); }
+  [[nodiscard]] bool has_more(Context& c) const {
+    return c.saved_pending > 0 && !c.answers_rest && c.responses.out_next != end_of_all(c);
+  }
 
   // New responses, oldest first.
   void turn(Context& c, TurnBudget& budget) {
@@ -75,9 +77,17 @@ class ResponsesOut {
     if (c.saved_pending == 0 && c.responder_stopped) core_.queue_acknowledgement(c);
   }
 
-  // Nobody takes the answers: the peer is gone, perhaps. They stay: how long to wait for them is the peer's to say, and
-  // if it still does it will ask again.
-  [[gnu::cold, gnu::noinline]] void rest(Context& c) { core_.recall_from(c); }
+  // Nobody takes the answers: the peer is gone, perhaps, and our own requests will find out, if there are any; answers
+  // are not in their way any more. How long to wait for answers is the peer's to say: they stay, and are sent once more
+  // when something is heard of it. But a refusal that waits for them must not wait for ever.
+  [[gnu::cold, gnu::noinline]] void rest(Context& c) {
+    core_.recall_from(c);
+    if (c.responder_stopped) {
+      c.responses.out_next = end_of_all(c);
+      return acknowledged(c, c.responses.out_next);
+    }
+    c.answers_rest = true;
+  }
 
  private:
   // The i-th oldest of those not acknowledged.

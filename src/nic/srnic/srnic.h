@@ -25,6 +25,8 @@ class Srnic {
   }
 
   void on_packet(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (c.answers_rest) [[unlikely]]
+      recovery_.stop_resting(c);
     switch (info.verb) {
       case wire::Verb::ack: recovery_.on_receipt(c, p, Stream::requests_out); break;
       case wire::Verb::response_ack: recovery_.on_receipt(c, p, Stream::responses_out); break;

@@ -80,12 +80,14 @@ inline Outflow outflow(const Context& c, Stream s) {
 }
 
 inline std::uint32_t requests_under_way(const Context& c) { return c.next_psn.since(c.unacked_psn); }
+// Those that nobody takes are not (ResponsesOut::rest).
+inline std::uint32_t answers_under_way(const Context& c) { return c.answers_rest ? 0 : c.responses_under_way; }
 // Both share the congestion window: they take the same way.
-inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + c.responses_under_way; }
+inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + answers_under_way(c); }
 // What is in the way of a response. Requests whose receiver is not ready are on their way to nowhere: it may be waiting
 // for just this response before it gets ready.
 inline std::uint32_t packets_before_response(const Context& c) {
-  return c.rnr_wait ? c.responses_under_way : packets_under_way(c);
+  return c.rnr_wait ? answers_under_way(c) : packets_under_way(c);
 }
 
 // How much may be under way.
@@ -153,6 +155,7 @@ inline void begin_dialect(Context& c, Dialect dialect, const CardConfig& config)
   c.next_psn = c.unacked_psn = c.done_psn;
   c.reads_under_way = 0;
   c.silences = 0;
+  c.requests_awaited = c.responses_awaited = c.long_read = c.answers_rest = false;
   if (dialect != Dialect::srnic) {
     c.roce = RoceInbound{};
     c.sent_psn = c.next_psn;
