@@ -84,6 +84,19 @@ TEST(Answers, AreKeptForAnAskerWithMorePatience) {
   expect_nothing_held(bed);
 }
 
+// Nobody will ever take it: all that is kept is the answer itself.
+TEST(Answers, ThatNobodyTakesAreNotRecoveredForEver) {
+  sim::FaultPlan plan;
+  plan.holes = {{nanoseconds(500), kNever}};
+  Bed bed(srnic_bed(plan));
+  auto [a, b] = bed.connect({.mtu = kMtu});
+  a.post(read_step(7, 8 * kMtu));
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(7, Status::retry_exceeded)));
+  EXPECT_EQ(b.node().device().retransmission().bytes(), 0U);
+  EXPECT_EQ(b.qp().state(), nic::QpState::rts);
+}
+
 // Numbers of answers go round after 2^24 packets. So much is never under way: a long READ waits for those before it,
 // and those behind it wait.
 TEST(LongReads, GoAlone) {

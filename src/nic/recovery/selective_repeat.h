@@ -194,7 +194,8 @@ class SelectiveRepeat {
       const RetryRing& ring = core_.state.retries[c.retry_ring];
       if (ring.owner == c.qpn) e.retried = static_cast<std::uint16_t>(ring.done);
     }
-    e.base = flow.unacked;
+    // Of answers that rest nothing is to be remembered: when they are sent once more, all begins anew.
+    e.base = stream == Stream::responses_out && c.answers_rest ? flow.next : flow.unacked;
     e.next = flow.next;
     if (stream == Stream::requests_out && e.kind != LossEvent::Kind::sacked) {
       const Place at = locate_request(c, e.kind == LossEvent::Kind::missing ? e.psn : flow.unacked);
