@@ -126,6 +126,7 @@ void Port::prefer_own_socket(const RouteKey& key, Route& route) {
       getsockname(own.get(), &name.any, &bytes) != 0) {
     return;  // the shared one will do
   }
+  route.udp.wide = takes_long_datagrams(own.get(), name.any.sa_family);
   route.udp.source_port = port_of(name);
   route.udp.connected = true;
   route.udp.socket = own.get();

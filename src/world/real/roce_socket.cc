@@ -96,4 +96,12 @@ int receive_buffer_bytes(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &size) == 0 ? bytes : 0;
 }
 
+bool takes_long_datagrams(int socket, int family) {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  const bool v4 = family == AF_INET;
+  return getsockopt(socket, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &bytes, &size) == 0 &&
+         bytes >= 65535;
+}
+
 }  // namespace weft::real

@@ -22,4 +22,7 @@ void hear_of_segments_and_classes(int socket, bool wanted);
 
 [[nodiscard]] int receive_buffer_bytes(int socket);
 
+// Does a datagram of 64 KB go in one piece to where this socket is connected?
+[[nodiscard]] bool takes_long_datagrams(int socket, int family);
+
 }  // namespace weft::real

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "wire/packet.h"
+#include "world/real/joined.h"
 #include "world/real/socket_address.h"
 
 namespace weft::real {
@@ -48,6 +49,7 @@ class UdpReceiver {
  private:
   static constexpr std::uint32_t kAlone = 256, kCrowd = 64;
   static constexpr std::size_t kBufferBytes = 65536, kControlBytes = 64;
+  static constexpr std::size_t kOnePacket = wire::kMaxHeaderBytes + kWholePayload + wire::kIcrcBytes;
 
   // Apart from what is done for messages that come one at a time.
   template <class Take>
@@ -59,7 +61,7 @@ class UdpReceiver {
       wire::Flow flow{.source = wire_address(names_[index]), .destination = own, .source_port = port_of(names_[index])};
       const std::size_t segment = read_controls(headers_[index].msg_hdr, flow.traffic_class, bytes);
       const std::byte* data = buffers_.get() + index * kBufferBytes;
-      alone_ = n == 1 && segment == bytes ? alone_ + 1 : 0;
+      alone_ = n == 1 && segment == bytes && bytes <= kOnePacket ? alone_ + 1 : 0;
       for (std::size_t at = 0; at < bytes; at += segment) {
         take(flow, std::span<const std::byte>(data + at, std::min(segment, bytes - at)));
       }

@@ -44,13 +44,14 @@ void UdpSender::make_room(std::size_t parts, std::size_t arena) {
   if (full) flush();
 }
 
-UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes) {
+UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes,
+                                           bool tells_its_end) {
   if (message_count_ > 0) {
     Pending& last = messages_[message_count_ - 1];
-    const bool joins = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
-                       bytes <= last.segment && last.segments < kMaxSegments && last.bytes + bytes <= kMaxDatagram;
-    if (joins) {
-      last.closed = bytes < last.segment;
+    const bool follows = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
+                         last.bytes + bytes <= kMaxDatagram;
+    if (follows && (last.joined || (bytes <= last.segment && last.segments < kMaxSegments))) {
+      last.closed = last.joined ? !tells_its_end : bytes < last.segment;
       last.bytes += bytes;
       ++last.segments;
       return last;
@@ -64,7 +65,8 @@ UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic
            .first_part = static_cast<std::uint32_t>(part_count_),
            .parts = 0,
            .traffic_class = traffic_class,
-           .closed = false};
+           .closed = false,
+           .joined = route.wide && tells_its_end && bytes > kWholePayload};
   return fresh;
 }
 
@@ -122,7 +124,7 @@ void UdpSender::line_up(UdpRoute& route, const Held& packet, bool owed) {
   if (owed) {
     held_[held_count_++] = packet;
   } else {
-    append(message_for(route, packet.traffic_class, packet.bytes), packet.data, packet.bytes);
+    append(message_for(route, packet.traffic_class, packet.bytes, false), packet.data, packet.bytes);
   }
 }
 
@@ -145,7 +147,8 @@ void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
       wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
   const std::size_t behind = p.headers.bth.pad + wire::kIcrcBytes;
   Pending& message =
-      message_for(route, p.flow.traffic_class, static_cast<std::uint32_t>(header_bytes + p.payload_bytes + behind));
+      message_for(route, p.flow.traffic_class, static_cast<std::uint32_t>(header_bytes + p.payload_bytes + behind),
+                  p.payload_bytes == kWholePayload);
   append(message, header, header_bytes);
   Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
   std::size_t count = 0;
@@ -167,7 +170,8 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, std::span<const std
   std::byte* at = arena_.get() + arena_used_;
   std::memcpy(at, datagram.data(), datagram.size());
   arena_used_ += datagram.size();
-  append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size())), at, datagram.size());
+  append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size()), false), at,
+         datagram.size());
 }
 
 // A control message costs the kernel a search for the way, even from a connected socket. Such a socket is only ours,
@@ -200,10 +204,11 @@ void UdpSender::fill(mmsghdr& out, std::size_t index) {
   h.msg_iov = &parts_[m.first_part];
   h.msg_iovlen = m.parts;
   const bool says_class = !says_by_itself(*m.route, m.traffic_class, index == 0);
-  if (m.segments == 1 && !says_class) return;
+  const bool in_segments = m.segments > 1 && !m.joined;
+  if (!in_segments && !says_class) return;
   h.msg_control = controls_[index].bytes.data();
   std::size_t used = 0;
-  if (m.segments > 1) used = add_control(h, used, IPPROTO_UDP, kUdpSegment, static_cast<std::uint16_t>(m.segment));
+  if (in_segments) used = add_control(h, used, IPPROTO_UDP, kUdpSegment, static_cast<std::uint16_t>(m.segment));
   if (says_class) {
     const bool v4 = is_v4(*m.route);
     used = add_control(h, used, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, int{m.traffic_class});
@@ -237,7 +242,7 @@ void UdpSender::send(std::size_t first, std::size_t count) {
 void UdpSender::add_held() {
   for (std::size_t i = 0; i < held_count_; ++i) {
     const Held& h = held_[i];
-    append(message_for(*h.route, h.traffic_class, h.bytes), h.data, h.bytes);
+    append(message_for(*h.route, h.traffic_class, h.bytes, true), h.data, h.bytes);
   }
   held_count_ = 0;
 }

@@ -1,6 +1,8 @@
 // Sending many packets with one system call, and as few datagrams as the kernel lets us: consecutive packets of one
-// size to one destination leave as one segmented datagram (UDP_SEGMENT). Large payloads go straight from the program's
-// memory; small ones are copied next to their headers, which costs less than naming them to the kernel.
+// size to one destination leave as one segmented datagram (UDP_SEGMENT). To neighbours, large packets of any sizes do:
+// the first of a WRITE is longer than those behind it, and would be a datagram of its own. Large payloads go straight
+// from the program's memory; small ones are copied next to their headers, which costs less than naming them to the
+// kernel.
 #pragma once
 
 #include <array>
@@ -25,7 +27,8 @@ struct UdpRoute {
   int socket = -1;
   std::uint16_t source_port = wire::kRocePort;
   bool connected = false;  // the socket knows where to
-  bool joins = false;      // several packets may be one plain datagram (joined.h)
+  bool joins = false;      // several packets may be one plain datagram (joined.h),
+  bool wide = false;       //   and the way takes one of 64 KB
   bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
   // Of a connected socket: what it says of itself, and how many datagrams in a row said something else.
   std::uint8_t traffic_class = 0, others = 0;
@@ -54,7 +57,8 @@ class UdpSender {
     UdpRoute* route = nullptr;
     std::uint32_t bytes = 0, segment = 0, segments = 0, first_part = 0, parts = 0;
     std::uint8_t traffic_class = 0;
-    bool closed = false;  // a shorter segment ends a datagram
+    bool closed = false;  // nothing may follow: a shorter segment ends a datagram
+    bool joined = false;  // no segments, but packets that tell where they end
   };
 
   // Acknowledgements and requests without payload wait for what is larger.
@@ -82,7 +86,8 @@ class UdpSender {
   void end_plain();
   [[nodiscard]] bool left_plainly();
   void add_held();
-  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes);
+  // A packet's datagram: a new one, or the last, if it may follow there.
+  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes, bool tells_its_end);
   void append(Pending& message, const std::byte* data, std::size_t bytes);
   void make_room(std::size_t parts, std::size_t arena);
   void fill(mmsghdr& header, std::size_t index);

@@ -36,6 +36,7 @@ class Udp : public testing::Test {
     route.socket = out.get();
     route.source_port = port_of(from);
     route.connected = route.merge = route.joins = true;
+    route.wide = takes_long_datagrams(out.get(), AF_INET);
   }
   static SocketAddress name_of(int socket) {
     SocketAddress name = socket_address(kHere, 0);
@@ -111,6 +112,65 @@ TEST_F(Udp, SendsSegmentsToOthers) {
   EXPECT_THAT(receive().opcodes, ElementsAre(Opcode::rc_send_only, Opcode::rc_ack));
 }
 
+// The first packet of a WRITE is longer than those behind it: as segments the two sizes would be two datagrams.
+TEST_F(Udp, SendsPacketsOfLongWritesAsFewDatagramsToNeighbours) {
+  ASSERT_TRUE(route.wide) << "by loopback 64 KB are one datagram";
+  std::vector<Opcode> sent;
+  const auto one = [&](Opcode opcode) {
+    sent.push_back(opcode);
+    send(opcode, 4096);
+  };
+  for (int message = 0; message < 3; ++message) {
+    one(Opcode::rc_write_first);
+    for (int i = 0; i < 14; ++i) one(Opcode::rc_write_middle);
+    one(Opcode::rc_write_last);
+  }
+  sender.flush();
+  const Arrived a = receive();
+  EXPECT_EQ(a.opcodes, sent);
+  EXPECT_EQ(a.datagrams, 4U);  // 48 packets, 15 to a datagram
+}
+
+TEST_F(Udp, SendsPacketsOfLongWritesAsSegmentsToOthers) {
+  route.wide = route.joins = false;
+  send(Opcode::rc_write_first, 4096);
+  for (int i = 0; i < 5; ++i) send(Opcode::rc_write_middle, 4096);
+  sender.flush();
+  std::size_t datagrams = 0;
+  std::vector<std::size_t> sizes;
+  for (int i = 0; i < 2; ++i) {
+    datagrams += receiver.receive(in.get(), kHere, [&](auto&&, auto packet) { sizes.push_back(packet.size()); });
+  }
+  EXPECT_EQ(datagrams, 2U);
+  EXPECT_THAT(sizes, ElementsAre(4128, 4112, 4112, 4112, 4112, 4112));
+}
+
+// A last packet may be shorter, and nothing follows it in its datagram.
+TEST_F(Udp, EndsADatagramWithAPacketThatDoesNotTellItsEnd) {
+  send(Opcode::rc_write_first, 4096);
+  send(Opcode::rc_write_last, 1001);
+  send(Opcode::rc_write_first, 4096);
+  send(Opcode::rc_write_last, 4096);
+  send(Opcode::rc_send_only);
+  send(Opcode::rc_send_only, 4096);
+  send(Opcode::rc_ack);
+  sender.flush();
+  const Arrived a = receive();
+  EXPECT_THAT(a.opcodes,
+              ElementsAre(Opcode::rc_write_first, Opcode::rc_write_last, Opcode::rc_write_first, Opcode::rc_write_last,
+                          Opcode::rc_send_only, Opcode::rc_send_only, Opcode::rc_ack));
+  EXPECT_EQ(a.datagrams, 3U);
+}
+
+TEST_F(Udp, DoesNotTakeAStreamOfLongDatagramsForMessagesThatComeOneAtATime) {
+  for (int i = 0; i < 300; ++i) {
+    for (int packet = 0; packet < 15; ++packet) send(Opcode::rc_write_middle, 4096);
+    sender.flush();
+    EXPECT_EQ(receive(0).opcodes.size(), 15U);
+  }
+  EXPECT_FALSE(receiver.one_at_a_time());
+}
+
 TEST_F(Udp, CarriesManyAndLargeOnes) {
   for (int i = 0; i < 10; ++i) send(Opcode::rc_write_middle, 4096);
   send(Opcode::rc_ack);
@@ -123,7 +183,7 @@ TEST_F(Udp, CarriesManyAndLargeOnes) {
 
 // Whatever follows what: owed, small, large, empty, or of another traffic class.
 TEST_F(Udp, LosesNothingWhateverComesBehindWhat) {
-  constexpr int kKinds = 6, kAll = kKinds * kKinds * kKinds * kKinds;
+  constexpr int kKinds = 7, kAll = kKinds * kKinds * kKinds * kKinds;
   std::size_t sent = 0, arrived = 0;
   for (int sequence = 0; sequence < kAll; ++sequence) {
     for (int i = 0, rest = sequence; i < 4; ++i, rest /= kKinds, ++sent) {
@@ -133,6 +193,7 @@ TEST_F(Udp, LosesNothingWhateverComesBehindWhat) {
         case 2: send(Opcode::rc_write_middle, 4096); break;
         case 3: send(Opcode::rc_ack, 0, 8); break;
         case 4: send(Opcode::rc_send_only); break;
+        case 5: send(Opcode::rc_write_first, 4096); break;
         default: send(Opcode::rc_send_only, 64, 8); break;
       }
     }
@@ -197,6 +258,9 @@ TEST(Joined, AloneOrDamagedIsOnePacket) {
   EXPECT_THAT(parts_of(datagram(kAck - 1, Opcode::rc_ack)), ElementsAre(kAck - 1));
   EXPECT_THAT(parts_of(datagram(kAck + 5, Opcode::rc_ack)), ElementsAre(kAck, 5));
   EXPECT_THAT(parts_of(datagram(100, Opcode::rc_send_only)), ElementsAre(100));
+  constexpr std::size_t kMiddle = 12 + 4096 + 4;
+  EXPECT_THAT(parts_of(datagram(kMiddle, Opcode::rc_write_middle)), ElementsAre(kMiddle));
+  EXPECT_THAT(parts_of(datagram(kMiddle + 1, Opcode::rc_write_middle)), ElementsAre(kMiddle, 1));
   EXPECT_THAT(parts_of(datagram(100, static_cast<Opcode>(0xFF))), ElementsAre(100));
   EXPECT_THAT(parts_of({}), ElementsAre(0));
 }
