@@ -158,7 +158,10 @@ void Lane::Engine::drive(Guard& guard) {
   const Time began = clock_.now();
   Time last = began;
   std::uint32_t pauses = 0;
-  for (Time now = last; now - last < (port_.has_lent() ? kFetching : kAfterglow); now = clock_.now()) {
+  const auto may_come = [&](Time now) {
+    return now - last < (port_.has_lent() ? kFetching : kAfterglow) || port_.gathers();
+  };
+  for (Time now = last; may_come(now); now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
       progress(clock_.now(), false);

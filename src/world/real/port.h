@@ -16,6 +16,7 @@
 #include "host/lender.h"
 #include "nic/world.h"
 #include "world/real/broker_line.h"
+#include "world/real/clock.h"
 #include "world/real/impair.h"
 #include "world/real/joined.h"
 #include "world/real/neighbour.h"
@@ -113,7 +114,7 @@ class Port final : public host::Lender {
       announced_ = sent;
       eager_ = kEagerPolls;
     }
-    if (any) return true;
+    if (any || gathers()) return any;
     const bool eager = eager_ > 0;
     if (eager) {
       --eager_;
@@ -130,6 +131,8 @@ class Port final : public host::Lender {
     }
     return any;
   }
+  // More than a look's worth is on its way, and is waited for: whoever looks at a socket hinders those who send to it.
+  [[nodiscard]] bool gathers() const { return now_ < gathers_until_; }
   // All that a neighbour who has gone left behind: one ring full at most.
   template <class Take, class Settle>
   void hear_out(std::uint32_t place, Take&& take, Settle&& settle) {
@@ -187,6 +190,9 @@ class Port final : public host::Lender {
  private:
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8, kLooks = 4;
   static constexpr Time kSocketsEvery = microseconds(5);  // where there are neighbours, and none of them sends to them
+  // In bytes: a look that may be one of a stream; a stream; a look that takes about all it can; enough to wait for.
+  static constexpr std::int64_t kLong = 32 * 1024, kStream = 1 << 20, kFull = 512 * 1024, kMore = 16 * 1024;
+  static constexpr Time kGather = microseconds(20), kPause = kGather + microseconds(10);  // longer ones end a stream
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
@@ -294,11 +300,14 @@ class Port final : public host::Lender {
   template <class Take, class Settle>
   [[gnu::noinline]] bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
     const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
+    std::int64_t took = 0;
     const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
       if (!(flow.source == known_)) [[unlikely]]
         know(flow.source);
       const auto each = [&](std::span<const std::byte> packet) {
-        untold_ += udp_cost(packet.size());
+        const std::int64_t cost = udp_cost(packet.size());
+        took += cost;
+        if ((untold_ += cost) >= account_) tell_taken();
         arrive(flow, packet, How{}, take, settle);
       };
       known_is_neighbour_ ? take_apart(datagram, each) : each(datagram);
@@ -312,7 +321,7 @@ class Port final : public host::Lender {
     settle();
     if (n > 0) {
       eager_ = kEagerPolls;
-      if (untold_ >= account_) tell_taken();
+      if (took >= kLong) choose_to_gather(took);
       if (receiver_.plain() ? receiver_.crowded() : receiver_.one_at_a_time()) choose_calls();
     } else if (sockets_.size() == 1 && eager_ == 0) {
       // An empty socket settles the account, whatever was lost or came from elsewhere.
@@ -320,6 +329,17 @@ class Port final : public host::Lender {
       untold_ = 0;
     }
     return n > 0;
+  }
+  // A stream has been coming, less of it was there than a look can take, and neighbours have said that there is more.
+  // What nobody has announced may never come; and neither messages nor the last packet of one are made to wait.
+  [[gnu::noinline]] void choose_to_gather(std::int64_t took) {
+    const Time now = clock_now();
+    if (now_ - streamed_at_ > kPause) streamed_ = 0;
+    streamed_ += took;
+    streamed_at_ = now;
+    const std::int64_t to_come =
+        door_->udp_sent.load(std::memory_order_relaxed) - door_->udp_taken.load(std::memory_order_relaxed) - untold_;
+    if (streamed_ >= kStream && took < kFull && to_come >= kMore) gathers_until_ = now + kGather;
   }
   void tell_taken() { door_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
@@ -353,6 +373,9 @@ class Port final : public host::Lender {
   std::int64_t announced_ = 0;  // what neighbours had sent when we last looked
   std::int64_t untold_ = 0;     // what was taken from the sockets, and neighbours have not been told
   std::int64_t account_ = 0;    // until it is so much
+  std::int64_t streamed_ = 0;   // what came without a pause
+  Time streamed_at_ = 0;        // the last of it
+  Time gathers_until_ = 0;      // nobody looks at the sockets before
   wire::Address known_{};       // where the last datagram came from
   bool known_is_neighbour_ = false;
   Time stranger_at_ = -kForgetStranger;  // when one came that no neighbour has sent

@@ -44,7 +44,7 @@ class UdpReceiver {
   // Segments that are in a socket already when this is turned on arrive as one, and are lost.
   void set_plain(std::span<const int> sockets, bool plain);
 
-  static constexpr std::size_t kMessages = 16;
+  static constexpr std::size_t kMessages = 8;
 
  private:
   static constexpr std::uint32_t kAlone = 256, kCrowd = 64;
