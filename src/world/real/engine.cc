@@ -133,7 +133,7 @@ void Lane::Engine::poll() {
     vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return;
   }
-  progress(clock_.now(), driver_ == Driver::program);
+  progress(clock_.now(), driver_ == Driver::program ? Answers::to_completions : Answers::no);
 }
 
 void Lane::Engine::armed() {
@@ -173,7 +173,7 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
 
 // ---- driving
 
-void Lane::Engine::progress(Time now, bool program_first) {
+void Lane::Engine::progress(Time now, Answers answers) {
   effects_.set_now(now);
   port_.set_now(now);
   const std::uint64_t before = effects_.completions();
@@ -186,8 +186,8 @@ void Lane::Engine::progress(Time now, bool program_first) {
     on_time(now);
   // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
   // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
-  const bool waits = program_first && deferred_posts_.load(std::memory_order_relaxed) == 0 &&
-                     may_wait_for_answer(effects_.completions() != before);
+  const bool waits = answers != Answers::no && deferred_posts_.load(std::memory_order_relaxed) == 0 &&
+                     may_wait_for_answer(answers == Answers::to_anything ? came : effects_.completions() != before);
   if (!waits && card_.has_work()) return transmit(now);
   // That is for what is owed. What the card has said at once leaves at once: that a packet has filled a gap.
   if (came && port_.holds_unsent()) [[unlikely]]
@@ -201,9 +201,9 @@ void Lane::Engine::wake_in_time() {
   if (driver_ == Driver::thread && (card_.has_work() || next_deadline() < wakes_at_)) kick();
 }
 
-bool Lane::Engine::may_wait_for_answer(bool completed) {
+bool Lane::Engine::may_wait_for_answer(bool seen) {
   const std::uint64_t arrived = device_.card().counters.get(nic::Counter::rcvd_pkts);
-  if (completed && deferred_answers_ == 0) {
+  if (seen && deferred_answers_ == 0) {
     deferred_answers_ = kAnswerPolls;
     deferred_from_ = arrived;
   }

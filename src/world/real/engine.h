@@ -74,8 +74,11 @@ class Lane::Engine : public PrintsStats {
 
   // -- driving (engine.cc) --
   [[gnu::cold]] void take_over();
-  void progress(Time now, bool program_first);
-  [[nodiscard]] bool may_wait_for_answer(bool completed);
+  // Is the program likely to answer at once what it sees: completions, by its polls, or anything, in its memory? What
+  // is owed leaves with the answer, then.
+  enum class Answers : std::uint8_t { no, to_completions, to_anything };
+  void progress(Time now, Answers answers);
+  [[nodiscard]] bool may_wait_for_answer(bool seen);
   [[gnu::cold]] void greet_neighbours();
   void on_met(Incoming& in);
   void transmit(Time now);
@@ -149,6 +152,8 @@ class Lane::Engine : public PrintsStats {
   Mapping<Door> door_;
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;
+  Time took_over_at_ = -seconds(1);                     // the thread, from a program that did not poll any more
+  Time wary_until_ = 0;                                 // of the program's doing that again
   Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
   bool stats_printed_ = false;
   std::thread thread_;

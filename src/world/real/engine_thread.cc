@@ -9,6 +9,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 
 #include "world/real/clock.h"
 #include "world/real/engine.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
 constexpr Time kMoment = microseconds(20);     // in which a program that polls has polled again
+constexpr Time kWary = milliseconds(10);       // for which it looks more often, since the program did not poll
 constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
 constexpr Time kFetching = microseconds(50);   // or this, while a neighbour copies from our memory: then it will answer
 constexpr Time kHearBroker = milliseconds(1);  // so often it asks the broker for news, however busy it is
@@ -101,6 +103,7 @@ Lane::Engine::~Engine() {
 void Lane::Engine::kick() { (void)eventfd_write(kick_.get(), 1); }
 
 void Lane::Engine::run() {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // nanosecond: the usual 50 us are more than a moment
   Guard guard(lock_);
   while (!stopping_) {
     driver_ == Driver::program ? tick(guard) : drive(guard);
@@ -130,27 +133,29 @@ void Lane::Engine::tick(Guard& guard) {
   guard.unlock();
   epoll_event event{};
   int told = 0;
-  bool at_work = true;
-  Time wait = kTick;
+  bool at_work = true, moment = false;
   do {
-    told = wait_for_events(watched_.get(), {&event, 1}, wait);
+    // One that waits for WRITEs by looking at its memory polls in between, and would be left alone with each of them.
+    const bool wary = clock_now() < wary_until_;
+    told = wait_for_events(watched_.get(), {&event, 1}, moment || wary ? kMoment : kTick);
     if (told != 0) break;
     const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
     const bool deferred = deferred_posts_.load(std::memory_order_relaxed) != 0;
-    at_work = polled || posted || wait < kTick;
+    at_work = polled || posted || moment;
     // One that only posts takes nothing in, and what it has posted last may wait for a poll that is long in coming. Who
     // polls need not be disturbed for that: it is waited for a little.
     if (at_work && !polled && (posted || deferred) && guard.try_lock()) {
-      progress(clock_.now(), false);
+      progress(clock_.now(), Answers::no);
       guard.unlock();
     }
-    wait = polled && deferred && wait == kTick ? kMoment : kTick;
+    moment = polled && deferred && !moment;
   } while (at_work && comes_back_at_ == kNever);  // between two tries to come back to a broker we look at the clock
   if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
   guard.lock();
   if (at_work || driver_ == Driver::thread || has_moved(polls_, polls_seen_)) return;
   driver_ = Driver::thread;
   polls_since_armed_ = 0;
+  took_over_at_ = clock_.now();
 }
 
 // Until nothing more comes, and then sleeps; or until it is time to hear the broker.
@@ -158,21 +163,27 @@ void Lane::Engine::drive(Guard& guard) {
   const Time began = clock_.now();
   Time last = began;
   std::uint32_t pauses = 0;
+  const bool wary = began < wary_until_;
   const auto may_come = [&](Time now) {
     return now - last < (port_.has_lent() ? kFetching : kAfterglow) || port_.gathers();
   };
   for (Time now = last; may_come(now); now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
-      progress(clock_.now(), false);
+      progress(clock_.now(), wary ? Answers::to_anything : Answers::no);
       if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
       last = clock_.now();
+      if (last - took_over_at_ < kWary) wary_until_ = last + kWary;
       if (last - began >= kHearBroker) break;
     }
     guard.unlock();  // whoever waits for it may have it
-    if (++pauses % kPauses == 0) std::this_thread::yield();
+    // Not for the short while until more has come. And who yields to one that spins, waiting for a WRITE, gets the
+    // processor back in milliseconds: woken from sleep it has it at once.
+    const bool paused = !port_.gathers() && ++pauses % kPauses == 0;
+    if (paused && !wary) std::this_thread::yield();
     guard.lock();
     if (stopping_ || driver_ == Driver::program || last - began >= kHearBroker) return;
+    if (paused && wary) break;
   }
   sleep(guard, card_.has_work() ? clock_.now() + microseconds(50) : next_deadline());
 }
