@@ -127,6 +127,8 @@ Measure against(Measure m, std::vector<Measure::Beside> besides, bool less_is_be
 // Every run takes about a second: shorter ones, compared with each other, would tell of the moments they fell into.
 std::vector<Measure> own_measures(const BenchPlace& p) {
   const auto latency = [](const char* messages) { return Words{"ib_send_lat", "-F", "-s", "64", "-n", messages}; };
+  // Who waits for it looks at its memory, and polls only for what it has sent itself.
+  const auto unseen = [](const char* messages) { return Words{"ib_write_lat", "-F", "-s", "64", "-n", messages}; };
   const auto write = [](const char* messages) {
     return Words{"ib_write_bw", "-F", "-s", "65536", "-n", messages, "--report_gbits"};
   };
@@ -136,11 +138,13 @@ std::vector<Measure> own_measures(const BenchPlace& p) {
   return {
       against(perftest(p, "udp_send_latency_64B", "us", kUdp, latency("150000"), 4), {{"sockperf_udp_latency", 1.2}},
               true),
+      perftest(p, "udp_write_latency_64B", "us", kUdp, unseen("150000"), 4),
       against(perftest(p, "udp_write_64KB", "Gb/s", kUdp, write("50000"), 3),
               {{"probe_4KB", 0.8}, {"iperf3_tcp", 0.5}, {"libfabric_rxd_64KB", 10}}),
       perftest(p, "udp_send_64B", "M/s", kUdp, send("2000000"), 4),
       against(perftest(p, "shm_send_latency_64B", "us", kChosen, latency("600000"), 4),
               {{"ucx_posix_latency_64B", 1.5}}, true),
+      perftest(p, "shm_write_latency_64B", "us", kChosen, unseen("600000"), 4),
       against(perftest(p, "shm_write_64KB", "Gb/s", kChosen, write("200000"), 3), {{"ucx_posix_cma_64KB", 1.0}}),
       perftest(p, "shm_send_64B", "M/s", kChosen, send("4000000"), 4),
   };
