@@ -18,6 +18,7 @@ constexpr Time kBurst = microseconds(1);
 constexpr std::uint32_t kMaxDeferred = 32;
 constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
 constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
+constexpr std::uint32_t kLastLooks = 32;     // at the sockets, for what one who has gone left there
 constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
 constexpr Time kProbeDelay = milliseconds(1);  // programs that share processors are often silent for shorter
 constexpr std::uint32_t kEarlyNotes = 16384;
@@ -219,11 +220,16 @@ void Lane::Engine::greet_neighbours() {
   while (auto in = broker_.hear_only(Topic::met)) on_met(*in);
 }
 
-// What a neighbour left behind comes before the news that it is gone: it may have sent a lot, and ended. From sockets
-// one look's worth: the rest stays there, and all that it loses is that joined packets are taken apart (joined.h).
+// What a neighbour left behind comes before the news that it is gone: it may have sent a lot, and ended. Of what is in
+// sockets, as much as they hold at most; if others send all the while, the rest loses that joined packets are taken
+// apart (joined.h).
 void Lane::Engine::on_met(Incoming& in) {
-  receive();
-  if (in.descriptors.empty() && in.message.code == 0) {
+  const bool gone = in.descriptors.empty() && in.message.code == 0;
+  for (std::uint32_t looks = gone ? kLastLooks : 1; looks > 0; --looks) {
+    if (gone) port_.look_at_sockets();
+    if (!receive()) break;
+  }
+  if (gone) {
     port_.hear_out(
         in.message.neighbour.place, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); },
         [this] { settle(); });

@@ -176,10 +176,10 @@ void Lane::Engine::drive(Guard& guard) {
       if (last - took_over_at_ < kWary) wary_until_ = last + kWary;
       if (last - began >= kHearBroker) break;
     }
-    guard.unlock();  // whoever waits for it may have it
     // Not for the short while until more has come. And who yields to one that spins, waiting for a WRITE, gets the
     // processor back in milliseconds: woken from sleep it has it at once.
     const bool paused = !port_.gathers() && ++pauses % kPauses == 0;
+    guard.unlock();  // whoever waits for it may have it
     if (paused && !wary) std::this_thread::yield();
     guard.lock();
     if (stopping_ || driver_ == Driver::program || last - began >= kHearBroker) return;

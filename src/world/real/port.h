@@ -133,6 +133,12 @@ class Port final : public host::Lender {
   }
   // More than a look's worth is on its way, and is waited for: whoever looks at a socket hinders those who send to it.
   [[nodiscard]] bool gathers() const { return now_ < gathers_until_; }
+  // The next receive() does, whatever there is to wait for.
+  void look_at_sockets() {
+    gathers_until_ = 0;
+    eager_ = kEagerPolls;
+    asked_ = kAskAll - 1;
+  }
   // All that a neighbour who has gone left behind: one ring full at most.
   template <class Take, class Settle>
   void hear_out(std::uint32_t place, Take&& take, Settle&& settle) {
