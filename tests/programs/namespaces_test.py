@@ -78,6 +78,27 @@ class Namespaces(Stage):
                 self.assertGreater(rows(said)[65536][1], 0, said)
                 self.assertRegex(said, r"Mtu\s+: 1024")
 
+    def has_lines(self, version):
+        """Are there sockets of port 4791 that hear one sender only? Such a one is connected."""
+        table = ip("netns", "exec", HERE, "cat", "/proc/net/udp6" if version == 6 else "/proc/net/udp").stdout
+        rows_of_it = [line.split() for line in table.splitlines()[1:]]
+        return any(local.endswith(":12B7") and state == "01" for _, local, _, state, *_ in rows_of_it)
+
+    def test_who_waits_for_messages_one_at_a_time_has_a_line(self):
+        """Two programs of one machine, over UDP, by an address of a device other than the loopback one."""
+        for version, gid in ((4, IPV4_GID), (6, IPV6_GID)):
+            with self.subTest(version=version):
+                command = ("ib_send_lat", "-F", "-x", gid, "-s", 64, "-n", 100000)
+                server = self.start_in(HERE, *command, flags=("--wire", "udp"))
+                self.wait_for_port(server, 18515)
+                client = self.start_in(HERE, *command, ADDRESSES[4][0], flags=("--wire", "udp"))
+                seen = False
+                while client.running() and not seen:
+                    seen = self.has_lines(version)
+                self.assertTrue(seen)
+                self.finish(client, server)
+                self.finish(server, client)
+
     def test_rping(self):
         for version in (4, 6):
             with self.subTest(version=version):

@@ -322,6 +322,7 @@ void Lane::Engine::serve_losses(Time now) {
 void Lane::Engine::hand_on(const wire::Flow& flow, std::span<const std::byte> datagram) {
   Message m(Topic::datagram);
   m.flow = flow;
+  port_.doubt_line();
   broker_.say(m, {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()});
 }
 

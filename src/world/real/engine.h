@@ -148,7 +148,8 @@ class Lane::Engine : public PrintsStats {
   Time last_rang_ = 0;  // when the program posted last
 
   Descriptor door_memory_, wake_, kick_, watched_;
-  bool listens_ = false;  // to the port, too
+  bool listens_ = false;           // to the port, too
+  std::uint32_t lines_known_ = 0;  // when it began to
   Mapping<Door> door_;
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;

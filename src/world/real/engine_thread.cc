@@ -114,7 +114,8 @@ void Lane::Engine::run() {
 // While the program drives, nobody wants to be woken for packets; and a socket that is watched costs whoever sends to
 // it a look at the watcher.
 void Lane::Engine::listen_to_port(bool on) {
-  if (std::exchange(listens_, on) == on) return;
+  const bool known = std::exchange(lines_known_, port_.lines_taken()) == port_.lines_taken();
+  if (std::exchange(listens_, on) == on && (known || !on)) return;
   const auto change = [&](int fd) {
     if (on) {
       (void)watch(watched_.get(), fd);

@@ -50,6 +50,7 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
 }
 
 void Port::close() {
+  drop_line();
   sockets_.clear();
   owned_.clear();
   tap_.reset();
@@ -63,6 +64,7 @@ void Port::close() {
 void Port::close_sockets() {
   flush();
   forget_routes();
+  drop_line();
   owned_.clear();
   std::fill(sockets_.begin(), sockets_.end(), -1);
 }
@@ -328,11 +330,39 @@ void Port::know(const wire::Address& source) {
 }
 
 // Only strangers' packets pass switches that mark them, and only neighbours tell that they do it themselves.
-void Port::choose_calls() {
+void Port::choose_calls(std::size_t index) {
   const bool marks =
       std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->door().marks.load() != 0; });
   const bool plain = receiver_.one_at_a_time() && known_is_neighbour_ && !marks && !strangers_about();
+  if (plain && index < addresses_.size()) take_line(index);
   if (plain != receiver_.plain()) receiver_.set_plain(sockets_, plain);
+}
+
+// To whoever the last datagram came from, by this socket; unless it sends from the port that all lanes share. There is
+// one at a time: the next when nothing has come by this one for long. What is in the socket still comes before what
+// comes by the line: the socket is the busy one.
+void Port::take_line(std::size_t index) {
+  const SocketAddress& from = receiver_.last_from();
+  if (line_.socket || port_of(from) == wire::kRocePort) return;
+  Descriptor socket = open_line(addresses_[index], from);
+  if (!socket) return;
+  line_ = {.socket = std::move(socket),
+           .flow = {.source = wire_address(from), .destination = addresses_[index], .source_port = port_of(from)},
+           .heard_at = now_};
+  sockets_.push_back(line_.socket.get());
+  ++lines_taken_;
+}
+
+void Port::drop_line() {
+  if (!line_.socket) return;
+  line_ = {};
+  sockets_.resize(addresses_.size());
+  busy_ = std::min(busy_, sockets_.size() - 1);
+}
+
+void Port::end_line() {
+  drop_line();
+  if (receiver_.plain()) receiver_.set_plain(sockets_, false);  // the next that is plain may have one
 }
 
 void Port::note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {

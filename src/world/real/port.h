@@ -58,6 +58,7 @@ class Port final : public host::Lender {
   void close();  // before anything was sent; it may be opened again
   [[nodiscard]] bool is_open() const { return !sockets_.empty(); }
   [[nodiscard]] std::span<const int> sockets() const { return sockets_; }
+  [[nodiscard]] std::uint32_t lines_taken() const { return lines_taken_; }  // each time, sockets() are others
   [[nodiscard]] std::uint8_t place() const { return place_; }
 
   // -- out --
@@ -129,10 +130,13 @@ class Port final : public host::Lender {
       busy_ = i;
       any = true;
     }
+    if (all && !any) found_all_empty();
     return any;
   }
   // More than a look's worth is on its way, and is waited for: whoever looks at a socket hinders those who send to it.
   [[nodiscard]] bool gathers() const { return now_ < gathers_until_; }
+  // Something came that is for another lane: by the line, perhaps, whose far port now is another program's.
+  void doubt_line() { line_.doubted = true; }
   // The next receive() does, whatever there is to wait for.
   void look_at_sockets() {
     gathers_until_ = 0;
@@ -174,6 +178,7 @@ class Port final : public host::Lender {
 
   void abandon() {
     owned_.clear();
+    line_.socket.reset();
     for (auto& [key, route] : routes_) route.own_socket.reset();
   }
 
@@ -200,7 +205,7 @@ class Port final : public host::Lender {
   static constexpr std::int64_t kLong = 32 * 1024, kStream = 1 << 20, kFull = 512 * 1024, kMore = 16 * 1024;
   static constexpr Time kGather = microseconds(20), kPause = kGather + microseconds(10);  // longer ones end a stream
   static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
-  static constexpr Time kForgetStranger = seconds(1);
+  static constexpr Time kForgetStranger = seconds(1), kSilence = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 
   struct Route {
@@ -305,7 +310,6 @@ class Port final : public host::Lender {
 
   template <class Take, class Settle>
   [[gnu::noinline]] bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
-    const std::int64_t sent = door_->udp_sent.load(std::memory_order_relaxed);
     std::int64_t took = 0;
     const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
       if (!(flow.source == known_)) [[unlikely]]
@@ -320,19 +324,17 @@ class Port final : public host::Lender {
     };
     // Where messages come one at a time somebody waits for the next. It is seen the sooner the less there is between
     // two looks.
-    std::uint32_t looks = idle && receiver_.plain() && eager_ > 0 ? kLooks : 1, n = 0;
+    std::uint32_t looks = idle && index == busy_ && receiver_.plain() && eager_ > 0 ? kLooks : 1, n = 0;
+    const wire::Flow* const line = index == addresses_.size() ? &line_.flow : nullptr;
     do {
-      n = receiver_.receive(sockets_[index], addresses_[index], arrived);
+      n = receiver_.receive(sockets_[index], line != nullptr ? line->destination : addresses_[index], arrived, line);
     } while (n == 0 && --looks > 0 && rings_empty());
     settle();
     if (n > 0) {
       eager_ = kEagerPolls;
+      if (line != nullptr) line_.heard_at = now_;
       if (took >= kLong) choose_to_gather(took);
-      if (receiver_.plain() ? receiver_.crowded() : receiver_.one_at_a_time()) choose_calls();
-    } else if (sockets_.size() == 1 && eager_ == 0) {
-      // An empty socket settles the account, whatever was lost or came from elsewhere.
-      door_->udp_taken.store(sent, std::memory_order_relaxed);
-      untold_ = 0;
+      if (receiver_.plain() ? receiver_.crowded() : receiver_.one_at_a_time()) choose_calls(index);
     }
     return n > 0;
   }
@@ -347,17 +349,35 @@ class Port final : public host::Lender {
         door_->udp_sent.load(std::memory_order_relaxed) - door_->udp_taken.load(std::memory_order_relaxed) - untold_;
     if (streamed_ >= kStream && took < kFull && to_come >= kMore) gathers_until_ = now + kGather;
   }
+  // Empty sockets settle the account, whatever was lost or came from elsewhere. An empty line may go without a loss.
+  void found_all_empty() {
+    if (line_.socket && (line_.doubted || now_ - line_.heard_at >= kSilence)) [[unlikely]]
+      end_line();
+    if (eager_ > 0) return;
+    door_->udp_taken.store(announced_, std::memory_order_relaxed);
+    untold_ = 0;
+  }
   void tell_taken() { door_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
   void know(const wire::Address& source);
-  void choose_calls();
+  void choose_calls(std::size_t index);
+  void take_line(std::size_t index);
+  void drop_line();
+  [[gnu::cold]] void end_line();
 
   WireChoice wire_;
   BrokerLine& broker_;
   std::uint8_t place_ = 0;
   std::vector<wire::Address> addresses_;
   std::vector<Descriptor> owned_;
-  std::vector<int> sockets_;
+  std::vector<int> sockets_;  // one for each address, and the line
+  struct Line {
+    Descriptor socket{};
+    wire::Flow flow{};
+    Time heard_at = 0;
+    bool doubted = false;
+  } line_;
+  std::uint32_t lines_taken_ = 0;
   Door* door_ = nullptr;
   Time now_ = 0;
 

@@ -3,6 +3,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -12,8 +15,8 @@
 #include <sys/socket.h>
 
 #include "world/real/address_text.h"
+#include "world/real/addresses.h"
 #include "world/real/messages.h"
-#include "world/real/socket_address.h"
 
 namespace weft::real {
 namespace {
@@ -74,6 +77,21 @@ tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address)
   if (bind(socket.get(), &name.any, name.bytes()) != 0) return fail("take");
   if (steer_by_place(socket.get()) != 0) return fail("steer packets of");
   return socket;
+}
+
+Descriptor open_line(const wire::Address& own, const SocketAddress& from) {
+  const std::optional<std::string> device = device_of(own, machine_interfaces());
+  const bool v4 = own.is_v4();
+  Descriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!device || !socket) return {};
+  set_options(socket.get(), v4);
+  enlarge_buffers(socket.get());
+  const SocketAddress name = socket_address(own, wire::kRocePort);
+  const bool open = setsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, device->c_str(),
+                               static_cast<socklen_t>(device->size() + 1)) == 0 &&
+                    bind(socket.get(), &name.any, name.bytes()) == 0 &&
+                    connect(socket.get(), &from.any, from.bytes()) == 0;
+  return open ? std::move(socket) : Descriptor();
 }
 
 void hear_of_segments_and_classes(int socket, bool wanted) {

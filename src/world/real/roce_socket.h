@@ -6,6 +6,7 @@
 
 #include "wire/types.h"
 #include "world/real/descriptor.h"
+#include "world/real/socket_address.h"
 #include "world/real/trouble.h"
 
 namespace weft::real {
@@ -13,6 +14,12 @@ namespace weft::real {
 // The next member of the address's group: the first is place 0. Members must be made in order, by one owner, and stay
 // open: the kernel finds them by their index.
 [[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address);
+
+// A line: a socket of this address and port by which comes only what `from` sends. The kernel finds it by itself,
+// without asking who has which place, and who receives by it need not be told where a datagram came from. It is bound
+// to the address's device, and so is not of the group: the members' indices stay as they are. No descriptor: there is
+// none to be had, and all goes on coming by the group's.
+[[nodiscard]] Descriptor open_line(const wire::Address& own, const SocketAddress& from);
 
 // Does nobody have the port, not even as a group? A new group must not join an old one: the places would be wrong.
 [[nodiscard]] bool port_is_free(const wire::Address& address);

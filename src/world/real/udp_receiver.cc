@@ -27,9 +27,9 @@ int UdpReceiver::call_for_one(int socket) {
   return 1;
 }
 
-std::size_t UdpReceiver::call_plainly(int socket) {
+std::size_t UdpReceiver::call_plainly(int socket, bool named) {
   socklen_t bytes = sizeof(SocketAddress);
-  const long n = receive_plainly(socket, buffers_.get(), kBufferBytes, &names_[0].any, &bytes);
+  const long n = receive_plainly(socket, buffers_.get(), kBufferBytes, named ? &names_[0].any : nullptr, &bytes);
   in_a_row_ = n > 0 ? in_a_row_ + 1 : 0;
   return n > 0 ? static_cast<std::size_t>(n) : 0;
 }

@@ -23,17 +23,15 @@ class UdpReceiver {
   UdpReceiver();
 
   // One system call. Calls take(flow, datagram) for each packet; they stay until the next call. How many datagrams of
-  // the kernel's there were.
+  // the kernel's there were. `line`: the socket is a line (roce_socket.h), and all that comes by it is of this flow.
   template <class Take>
-  std::uint32_t receive(int socket, const wire::Address& own, Take&& take) {
-    if (plain_) {
-      const std::size_t bytes = call_plainly(socket);
-      if (bytes == 0) return 0;
-      take(wire::Flow{.source = wire_address(names_[0]), .destination = own, .source_port = port_of(names_[0])},
-           std::span<const std::byte>(buffers_.get(), bytes));
-      return 1;
-    }
-    return receive_several(socket, own, take);
+  std::uint32_t receive(int socket, const wire::Address& own, Take&& take, const wire::Flow* line = nullptr) {
+    if (!plain_) return receive_several(socket, own, take);
+    const std::size_t bytes = call_plainly(socket, line == nullptr);
+    if (bytes == 0) return 0;
+    const wire::Flow flow = line != nullptr ? *line : flow_from(names_[0], own);
+    take(flow, std::span<const std::byte>(buffers_.get(), bytes));
+    return 1;
   }
 
   // Messages come one at a time: then it costs less not to hear of segments and traffic classes.
@@ -41,6 +39,8 @@ class UdpReceiver {
   // Several have come in a row, though.
   [[nodiscard]] bool crowded() const { return in_a_row_ >= kCrowd; }
   [[nodiscard]] bool plain() const { return plain_; }
+  // Where the first datagram of the last call came from, if it was not a plain one.
+  [[nodiscard]] const SocketAddress& last_from() const { return names_[0]; }
   // Segments that are in a socket already when this is turned on arrive as one, and are lost.
   void set_plain(std::span<const int> sockets, bool plain);
 
@@ -58,7 +58,7 @@ class UdpReceiver {
     for (int i = 0; i < n; ++i) {
       const auto index = static_cast<std::size_t>(i);
       const std::size_t bytes = headers_[index].msg_len;
-      wire::Flow flow{.source = wire_address(names_[index]), .destination = own, .source_port = port_of(names_[index])};
+      wire::Flow flow = flow_from(names_[index], own);
       const std::size_t segment = read_controls(headers_[index].msg_hdr, flow.traffic_class, bytes);
       const std::byte* data = buffers_.get() + index * kBufferBytes;
       alone_ = n == 1 && segment == bytes && bytes <= kOnePacket ? alone_ + 1 : 0;
@@ -68,9 +68,12 @@ class UdpReceiver {
     }
     return n > 0 ? static_cast<std::uint32_t>(n) : 0;
   }
+  static wire::Flow flow_from(const SocketAddress& name, const wire::Address& own) {
+    return {.source = wire_address(name), .destination = own, .source_port = port_of(name)};
+  }
   int call(int socket);
   int call_for_one(int socket);
-  std::size_t call_plainly(int socket);
+  std::size_t call_plainly(int socket, bool named);
   // The size of the segments; a whole datagram is one.
   static std::size_t read_controls(msghdr& header, std::uint8_t& traffic_class, std::size_t bytes);
 
