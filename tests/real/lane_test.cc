@@ -167,6 +167,52 @@ TEST(LaneOfTwoAddresses, HearsTheOtherThoughOneIsNeverSilent) {
   }
 }
 
+// A long WRITE's packets leave as one datagram, to a neighbour (joined.h), and nobody sends them again here.
+class FirstWrite : public testing::Test {
+ protected:
+  static Settings settings(std::vector<wire::Address> addresses) {
+    Settings s;
+    s.addresses = std::move(addresses);
+    s.wire = WireChoice::udp;
+    s.transport = TransportChoice::roce;
+    s.max_qps = 64;
+    return s;
+  }
+  static void connect(TestLane& a, host::QueuePair& qa, TestLane& b, host::QueuePair& qb, const wire::Address& both,
+                      std::uint8_t gid_index) {
+    a.connect(qa, both, qb.qpn(), gid_index, 0);
+    b.connect(qb, both, qa.qpn(), gid_index, 0);
+    std::fill_n(a.memory.begin(), kBytes, std::byte{0x5A});
+  }
+  static constexpr std::uint32_t kBytes = 4 * 4096;
+};
+
+// Bug: it had not heard yet that the other was a neighbour, took all of it for one packet, and refused that.
+TEST_F(FirstWrite, ArrivesThoughTheReceiverHasNotBeenToldOfItsSender) {
+  const Settings s = settings({wire::Address::v4(127, 0, 3, 10)});
+  TestLane a(s), b(s);
+  host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
+  connect(a, *qa, b, *qb, s.addresses[0], 0);
+  {
+    const std::lock_guard busy(b.lane.lock());  // with something else, when the broker tells
+    a.write(*qa, 0, kBytes, 500'000, b.key);
+    b.lane.poll();
+  }
+  EXPECT_EQ(a.wait().status, nic::Status::success);
+  EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
+}
+
+// Bug: of a neighbour's addresses one is told, and what came from another was refused in the same way.
+TEST_F(FirstWrite, ArrivesFromAnAddressThatTheReceiverHasNotBeenToldOf) {
+  const Settings s = settings({wire::Address::v4(127, 0, 3, 11), wire::Address::v4(127, 0, 3, 12)});
+  TestLane a(s), b(s);
+  host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
+  connect(a, *qa, b, *qb, s.addresses[1], 1);
+  a.write(*qa, 0, kBytes, 500'000, b.key);
+  EXPECT_EQ(a.wait().status, nic::Status::success);
+  EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
+}
+
 // The peer is not ready, and says when to try again. A program that looks now and then takes that in, and does not come
 // back: its lane's thread, asleep since before, must try. Nothing else would wake it, as no timeout is set. Bug: it
 // slept on.

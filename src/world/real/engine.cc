@@ -281,15 +281,26 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
     why = Refusal::bad_length;
   if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) [[unlikely]]
     why = Refusal::bad_icrc;
-  if (why != Refusal::none) [[unlikely]] {
-    card_.on_refused(why);
-    port_.note_refused(flow, datagram, why);
-    return;
-  }
+  if (why != Refusal::none) [[unlikely]]
+    return refuse(flow, datagram, how, why);
   if (place_of(p.headers.bth.destination) != port_.place()) [[unlikely]]
     return how.far ? card_.on_refused(Refusal::no_such_qp) : hand_on(flow, datagram);
   card_.expect(p);
   if (++batched_ == kBatch) settle();
+}
+
+// A neighbour may join packets before we have heard of it, or send from an address that we have not heard of. Those
+// have an ICRC each, which tells them from one packet that is damaged.
+void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, How how, Refusal why) {
+  bool joined = how.has_icrc && bytes_of_first(datagram) != 0;
+  const auto look = [&](auto packet) { joined = joined && icrc_.matches_any_ident(flow, packet); };
+  if (joined) take_apart(datagram, look);
+  if (joined) {
+    port_.know_neighbour(flow.source);
+    return take_apart(datagram, [&](auto packet) { take(flow, packet, how); });
+  }
+  card_.on_refused(why);
+  port_.note_refused(flow, datagram, why);
 }
 
 // The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.

@@ -89,6 +89,7 @@ class Lane::Engine : public PrintsStats {
   }
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, How how);
+  [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, How how, Refusal why);
   [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
   void serve_losses(Time now);

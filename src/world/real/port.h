@@ -133,6 +133,12 @@ class Port final : public host::Lender {
     if (all && !any) found_all_empty();
     return any;
   }
+  // Whoever joins packets is one.
+  void know_neighbour(const wire::Address& source) {
+    known_ = source;
+    known_is_neighbour_ = true;
+    stranger_at_ = -kForgetStranger;  // that was this one
+  }
   // More than a look's worth is on its way, and is waited for: whoever looks at a socket hinders those who send to it.
   [[nodiscard]] bool gathers() const { return now_ < gathers_until_; }
   // Something came that is for another lane: by the line, perhaps, whose far port now is another program's.
