@@ -64,6 +64,8 @@ class CompletionQueue {
     }
     return n;
   }
+  // Its completions say when they were written; in worlds where the time has to be asked for, only now.
+  void want_times() { ring_.timed = true; }
   // One event when the next completion (or the next solicited or failed one) becomes visible.
   void request_notify(bool solicited_only);
   // An event only after `count` completions or `period` after the first of them.

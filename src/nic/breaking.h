@@ -40,7 +40,7 @@ class Endings {
                           .reason = reason,
                           .bytes = w.length,
                           .qpn = c.qpn,
-                          .when = core_.now};
+                          .when = core_.when(c.send_cq)};
     core_.complete(c.send_cq, *done);
   }
 
@@ -101,7 +101,7 @@ class Endings {
                           .bytes = end.bytes,
                           .qpn = c.qpn,
                           .shared_entry = c.shared_rq != kNone ? entry : Completion::kNotShared,
-                          .when = core_.now};
+                          .when = core_.when(c.receive_cq)};
     if (end.headers != nullptr) describe(*end.headers, *done);
     core_.complete(c.receive_cq, *done);
   }

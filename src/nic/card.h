@@ -20,7 +20,7 @@ class Card {
 
   // The host has posted work to this queue pair, or changed its state.
   void on_doorbell(Time now, std::uint32_t slot) {
-    core_.now = now;
+    core_.moment = now;
     Context& c = context(slot);
     if (c.qpn.raw() == 0) [[unlikely]]
       return;  // destroyed before its doorbell was heard
@@ -36,7 +36,7 @@ class Card {
   }
 
   void on_packet(Time now, const wire::Packet& p) {
-    core_.now = now;
+    core_.moment = now;
     receive(p);
   }
   // This packet comes next, or soon: its context is fetched ahead.
@@ -47,7 +47,7 @@ class Card {
     prefetch(response ? static_cast<const void*>(&c.sq) : &c.expected_psn);
   }
   void on_packets(Time now, std::span<const wire::Packet> packets) {
-    core_.now = now;
+    core_.moment = now;
     if (packets.size() > 2) {  // fewer are not worth it
       std::uint32_t requests = 0;
       for (const wire::Packet& p : packets) fetch_behind_context(p, requests);
@@ -63,7 +63,7 @@ class Card {
   void on_refused(Refusal why) { core_.refuse(why); }
 
   void on_time(Time now) {
-    core_.now = now;
+    core_.moment = now;
     CardState& s = core_.state;
     for (std::uint32_t slot = s.timers.pop_due(now); slot != kNone; slot = s.timers.pop_due(now)) {
       Context& c = context(slot);
@@ -79,7 +79,7 @@ class Card {
 
   // The host's retransmission software answers a loss event.
   void on_control(Time now, const ControlMessage& m) {
-    core_.now = now;
+    core_.moment = now;
     Context& c = context(m.slot);
     if (c.qpn != m.qpn || m.qpn.raw() == 0 || c.dialect != Dialect::srnic || c.state == QpState::error) return;
     core_.count(Counter::control_messages);
@@ -88,7 +88,7 @@ class Card {
 
   // The turn of this queue pair has ended, in a world where turns take time.
   void on_dequeue(Time now, std::uint32_t slot) {
-    core_.now = now;
+    core_.moment = now;
     Context& c = core_.state.contexts[slot];
     c.scheduled = false;
     if (c.qpn.raw() == 0) return;  // destroyed meanwhile
@@ -102,7 +102,7 @@ class Card {
     give_turns(now, turns);
   }
   void acknowledge(Time now) {
-    core_.now = now;
+    core_.moment = now;
     SlotQueue& owing = core_.state.owing;
     for (std::uint32_t left = owing.size(); left > 0; --left) {
       Context& c = context(owing.pop());
@@ -111,7 +111,7 @@ class Card {
     }
   }
   void give_turns(Time now, std::uint32_t turns) {
-    core_.now = now;
+    core_.moment = now;
     auto& ready = core_.state.ready;
     for (; turns > 0 && !ready.empty(); --turns) {
       fetch_ahead(ready.peek(kAhead));

@@ -23,12 +23,20 @@ class Core {
   W& world;
   static constexpr std::uint64_t kMaxMove = 4096;  // bytes: the largest path MTU
 
-  Time now = 0;
+  Time moment = 0;                        // what the world says the time is, or kAsk
   const wire::Packet* in_hand = nullptr;  // the packet that is being judged
   std::span<const wire::Packet> behind;   // those that came with it, and are next
   std::span<const wire::Packet> fetched;  // of those: their far payloads are in their places
   OutPacket out;
 
+  [[nodiscard]] Time now() {
+    if constexpr (kHasClock<W>) {
+      if (moment == kAsk) return world.look_at_clock();
+    }
+    return moment;
+  }
+  // What a completion says of itself. Where time has to be asked for it is, if the queue's owner wants to know.
+  [[nodiscard]] Time when(std::uint32_t cq_number) { return !kHasClock<W> || state.cqs[cq_number].timed ? now() : 0; }
   [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
   [[gnu::cold, gnu::noinline]] void refuse(Refusal why) {
     state.counters.add(why);

@@ -22,6 +22,7 @@ struct CompletionRing {
   std::uint16_t moderate_count = 1;  // an event after so many completions,
   Notify armed = Notify::none;
   bool live = false, overflowed = false;
+  bool timed = false;        // its completions are to say when they were written (Core::when)
   Time moderate_period = 0;  //   or so long after the first
   Time deadline = kNever;
   std::uint32_t timer = 0;

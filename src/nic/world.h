@@ -5,8 +5,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
+#include "base/time.h"
 #include "nic/control.h"
 #include "nic/formats.h"
 #include "wire/packet.h"
@@ -108,6 +110,14 @@ template <class W>
 inline constexpr bool kTurnsTakeTime = requires(W w, std::uint32_t slot) {
   w.turn_given(slot);
   w.turn_wanted(slot);
+};
+
+// Some worlds have a clock that takes a while to read. They may tell the card kAsk instead of the time, and are asked
+// for it when somebody wants to know.
+inline constexpr Time kAsk = std::numeric_limits<Time>::min();
+template <class W>
+inline constexpr bool kHasClock = requires(W w) {
+  { w.look_at_clock() } -> std::same_as<Time>;
 };
 
 }  // namespace weft::nic

@@ -252,6 +252,61 @@ TEST(LaneThatIsLookedAtOnce, TriesAgainWhenThePeerHasAskedForIt) {
   }
 }
 
+// By shared memory messages come and go without a look at the clock, if their program has waited for them. Who sets a
+// timer then looks at it.
+class LaneThatHasWaited : public testing::Test {
+ protected:
+  using Clock = std::chrono::steady_clock;
+
+  LaneThatHasWaited() {
+    a.connect(*qa, s.addresses[0], qb->qpn());
+    b.connect(*qb, s.addresses[0], qa->qpn());
+    a.write(*qa, 0, 8, 500'000, b.key);
+    EXPECT_EQ(a.wait().status, nic::Status::success);  // they have met
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(a.poll().empty());
+  }
+  static Settings settings() {
+    Settings s;
+    s.addresses = {wire::Address::v4(127, 0, 3, 13)};
+    s.wire = WireChoice::automatic;
+    s.transport = TransportChoice::roce;
+    s.max_qps = 64;
+    return s;
+  }
+  // Polls, until it has counted so many or two seconds are over. How long that took.
+  Clock::duration poll_until(nic::Counter what, std::uint64_t many) {
+    const auto began = Clock::now();
+    while (count(what) < many && Clock::now() - began < std::chrono::seconds(2)) EXPECT_TRUE(a.poll().empty());
+    EXPECT_EQ(count(what), many);
+    return Clock::now() - began;
+  }
+  std::uint64_t count(nic::Counter what) {
+    const std::lock_guard guard(a.lane.lock());
+    return a.lane.device().card().counters.get(what);
+  }
+  const Settings s = settings();
+  TestLane a{s}, b{s};
+  host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
+};
+
+TEST_F(LaneThatHasWaited, IsPatientWithOneThatIsSilent) {
+  const std::lock_guard silent(b.lane.lock());
+  a.write(*qa, 0, 8, 500'000, b.key);
+  EXPECT_GE(poll_until(nic::Counter::local_ack_timeout_err, 1), std::chrono::milliseconds(66));
+}
+
+TEST_F(LaneThatHasWaited, DoesNotAskAgainBeforeItShall) {
+  {
+    const std::lock_guard guard(a.lane.lock());
+    const nic::Sge sge{0, 8, a.key};
+    ASSERT_EQ(qa->post_send({.kind = nic::WorkKind::send, .sges = {&sge, 1}}), host::Error::none);
+    a.lane.rang();
+  }
+  constexpr std::uint32_t kTimes = 100;
+  EXPECT_GE(poll_until(nic::Counter::rcvd_rnr_err, kTimes), (kTimes - 1) * std::chrono::microseconds(630))
+      << "b wants to be left alone for 640 us each time";
+}
+
 // A packet fills the second of two gaps. Nothing is owed for it, so nothing else is about to leave: the card says at
 // once that it has come. Bug: that lay in the port until the next packet had to leave.
 TEST(LaneThatMissesPackets, SaysAtOnceWhichOfThemHasCome) {

@@ -146,7 +146,7 @@ class SelectiveRepeat {
   void arm(Context& c) {
     c.requests_awaited = asks(c);
     c.responses_awaited = answers_under_way(c) > 0;
-    core_.state.timers.arm(core_.slot(c), core_.now + patience(c));
+    core_.state.timers.arm(core_.slot(c), core_.now() + patience(c));
   }
   // Under way since the timer was set, and nothing has been heard of it.
   [[nodiscard]] static bool is_silent(const Context& c, Stream s) {
@@ -276,7 +276,7 @@ class SelectiveRepeat {
     }
     c.rnr_wait = true;
     c.responses_awaited = answers_under_way(c) > 0;
-    core_.state.timers.arm(core_.slot(c), core_.now + wire::rnr_delay(timer_code));
+    core_.state.timers.arm(core_.slot(c), core_.now() + wire::rnr_delay(timer_code));
   }
 
   // The local ACK timeout is what the program is ready to wait before a retry counts. The card looks after the oldest

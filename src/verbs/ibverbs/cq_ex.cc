@@ -9,8 +9,9 @@
 namespace weft::verbs {
 namespace {
 
-constexpr std::uint64_t kFlags = std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-                                 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+constexpr std::uint64_t kTimes =
+    std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+constexpr std::uint64_t kFlags = std::uint64_t{IBV_WC_STANDARD_FLAGS} | kTimes;
 
 // 0 and the queue stands at the next completion, or ENOENT.
 int advance(CompletionQueue& cq) {
@@ -96,6 +97,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
   if (cq == nullptr) return nullptr;
   cq->single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
   set_readers(*cq, attr->wc_flags);
+  if ((attr->wc_flags & kTimes) != 0) cq->queue->want_times();  // nobody has heard of it yet
   return cq;
 }
 

@@ -6,6 +6,7 @@
 #include "host/device.h"
 #include "nic/reveal.h"
 #include "world/real/journal.h"
+#include "world/real/lane_clock.h"
 #include "world/real/lane_owner.h"
 #include "world/real/pages.h"
 #include "world/real/port.h"
@@ -14,8 +15,8 @@ namespace weft::real {
 
 class Effects {
  public:
-  Effects(host::Device& device, Port& port, LaneOwner& owner, Journal& journal)
-      : device_(device), port_(port), owner_(owner), journal_(journal) {}
+  Effects(host::Device& device, Port& port, LaneOwner& owner, Journal& journal, LaneClock& clock)
+      : device_(device), port_(port), owner_(owner), journal_(journal), clock_(clock) {}
 
   void emit(const nic::OutPacket& packet) { port_.emit(packet); }
   nic::TrainLimits train_limits(const wire::Flow& flow, wire::Qpn destination) {
@@ -26,7 +27,8 @@ class Effects {
   std::size_t fetch(std::span<const nic::FarPiece> pieces) { return Port::fetch(pieces); }
   void complete(std::uint32_t cq, const nic::Completion&) {
     ++completions_;
-    nic::reveal(device_.card(), *this, now_, cq);
+    const bool armed = device_.card().cqs[cq].armed != nic::Notify::none;
+    nic::reveal(device_.card(), *this, armed ? look_at_clock() : now_, cq);
   }
   void notify(const nic::Event& event) {
     device_.on_event(event);
@@ -39,11 +41,15 @@ class Effects {
   void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
-  void refused(Refusal why, const wire::Packet* packet) { journal_.refused(now_, why, packet); }
+  void refused(Refusal why, const wire::Packet* packet) { journal_.refused(look_at_clock(), why, packet); }
   bool reach(std::byte* at, std::size_t bytes, bool writes) { return pages_are_there(at, bytes, writes); }
 
   void set_now(Time now) { now_ = now; }
-  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] Time now() const { return now_; }  // or kAsk
+  [[nodiscard]] Time look_at_clock() {
+    if (now_ == nic::kAsk) now_ = clock_.now();
+    return now_;
+  }
   // How many so far: whoever polls wants to know whether something came for the program.
   [[nodiscard]] std::uint64_t completions() const { return completions_; }
 
@@ -52,7 +58,8 @@ class Effects {
   Port& port_;
   LaneOwner& owner_;
   Journal& journal_;
-  Time now_ = 0;
+  LaneClock& clock_;
+  Time now_ = nic::kAsk;
   std::uint64_t completions_ = 0;
 };
 

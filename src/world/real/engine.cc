@@ -16,6 +16,7 @@ namespace {
 // A program that posts again this soon after its last post has more to post: what it posts leaves together.
 constexpr Time kBurst = microseconds(1);
 constexpr std::uint32_t kMaxDeferred = 32;
+constexpr std::uint32_t kWaited = 16;        // vain polls of one who waits for something before it goes on
 constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
 constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
 constexpr std::uint32_t kLastLooks = 32;     // at the sockets, for what one who has gone left there
@@ -62,7 +63,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
       device_(device_config(settings, memory_), random_),
       port_(settings_, broker_),
       negotiation_(versions_of(settings)),
-      effects_(device_, port_, owner, journal_),
+      effects_(device_, port_, owner, journal_, clock_),
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
   world::advise_large_pages(device_.card().contexts.bytes());
@@ -102,14 +103,17 @@ BrokerLine::Self Lane::Engine::self() const {
 
 // ---- the program's calls
 
+// To read the clock takes as long as a hundred instructions. Who has waited since it posted last does not post a burst,
+// and what it posts leaves first.
 void Lane::Engine::rang(std::uint32_t slot) {
   count(posts_);
-  const Time now = clock_.now();
+  const bool waited = std::exchange(waited_, 0) >= kWaited && port_.is_timeless();
+  const Time now = waited ? nic::kAsk : clock_.now();
   effects_.set_now(now);
   if (slot != nic::kNone) hear_doorbell(now, slot);
   if (device_.doorbells_waiting()) deliver_doorbells(now);
-  const bool more_to_come = driver_ == Driver::program && now - last_rang_ < kBurst;
-  last_rang_ = now;
+  const bool more_to_come = !waited && driver_ == Driver::program && now - last_rang_ < kBurst;
+  if (!waited) last_rang_ = now;
   const std::uint32_t deferred = deferred_posts_.load(std::memory_order_relaxed) + 1;
   if (more_to_come && deferred < kMaxDeferred) {
     deferred_posts_.store(deferred, std::memory_order_relaxed);
@@ -127,14 +131,18 @@ void Lane::Engine::take_over() {
   kick();
 }
 
-// Most polls find nothing. They look at memory only, and at the clock and the sockets every so often.
+// Most polls find nothing. They look at memory only, and at the clock and the sockets every so often. So do most of
+// those that find something in a ring.
 void Lane::Engine::poll() {
   if (!port_.is_open()) return;
-  if (port_.is_quiet() && !card_.has_work() && ++quiet_polls_ % kQuietPolls != 0) {
+  const bool in_ring = !port_.rings_empty();
+  if (!in_ring && port_.is_quiet() && !card_.has_work() && ++quiet_polls_ % kQuietPolls != 0) {
     vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++waited_;
     return;
   }
-  progress(clock_.now(), driver_ == Driver::program ? Answers::to_completions : Answers::no);
+  const bool timeless = in_ring && port_.is_timeless() && ++ring_polls_ % kQuietPolls != 0;
+  progress(timeless ? nic::kAsk : clock_.now(), driver_ == Driver::program ? Answers::to_completions : Answers::no);
 }
 
 void Lane::Engine::armed() {
@@ -174,9 +182,9 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
 
 // ---- driving
 
+// `now` may be kAsk: then there is something in a ring, and deadlines are seen to another time.
 void Lane::Engine::progress(Time now, Answers answers) {
-  effects_.set_now(now);
-  port_.set_now(now);
+  set_now(now);
   const std::uint64_t before = effects_.completions();
   const bool came = receive();
   const std::uint32_t vain = came ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
@@ -239,8 +247,7 @@ void Lane::Engine::on_met(Incoming& in) {
 }
 
 void Lane::Engine::transmit(Time now) {
-  effects_.set_now(now);
-  port_.set_now(now);
+  set_now(now);
   deferred_posts_.store(0, std::memory_order_relaxed);
   deferred_answers_ = 0;
   std::uint32_t turns = 0;
@@ -257,7 +264,7 @@ void Lane::Engine::transmit(Time now) {
 
 void Lane::Engine::on_time(Time now) {
   card_.on_time(now);
-  serve_losses(now);
+  serve_losses();
   negotiate(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
   port_.on_time([this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); }, [this] { settle(); });
@@ -319,13 +326,14 @@ Refusal Lane::Engine::read_note(wire::Packet& p) {
 void Lane::Engine::settle() {
   const std::uint32_t n = std::exchange(batched_, 0);
   if (n > 0) card_.on_packets(effects_.now(), std::span(batch_).first(n));
-  serve_losses(effects_.now());
+  serve_losses();
 }
 
 // The software half of loss recovery runs right here, in whoever drives the lane.
-void Lane::Engine::serve_losses(Time now) {
+void Lane::Engine::serve_losses() {
   if (!device_.losses_waiting()) [[likely]]
     return;
+  const Time now = effects_.look_at_clock();
   device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
 }
 

@@ -77,6 +77,11 @@ class Lane::Engine : public PrintsStats {
   // Is the program likely to answer at once what it sees: completions, by its polls, or anything, in its memory? What
   // is owed leaves with the answer, then.
   enum class Answers : std::uint8_t { no, to_completions, to_anything };
+  // kAsk: whoever wants to know reads the clock.
+  void set_now(Time now) {
+    effects_.set_now(now);
+    if (now != nic::kAsk) port_.set_now(now);
+  }
   void progress(Time now, Answers answers);
   [[nodiscard]] bool may_wait_for_answer(bool seen);
   [[gnu::cold]] void greet_neighbours();
@@ -92,7 +97,7 @@ class Lane::Engine : public PrintsStats {
   [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, How how, Refusal why);
   [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
-  void serve_losses(Time now);
+  void serve_losses();
   [[gnu::cold]] void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
 
   // -- what connections speak (engine_dialect.cc) --
@@ -142,7 +147,8 @@ class Lane::Engine : public PrintsStats {
   std::atomic<std::uint64_t> polls_ = 0, posts_ = 0;  // the program's; the thread looks at them without the lock
   std::uint64_t polls_seen_ = 0, posts_seen_ = 0;     // the thread's alone
   std::atomic<std::uint32_t> vain_polls_{0};          // in a row, whoever drives
-  std::uint32_t quiet_polls_ = 0, greetings_ = 0;
+  std::uint32_t quiet_polls_ = 0, ring_polls_ = 0, greetings_ = 0;
+  std::uint32_t waited_ = 0;                       // vain polls since the program posted last
   std::atomic<std::uint32_t> deferred_posts_ = 0;  // the thread looks at it without the lock
   std::uint32_t deferred_answers_ = 0;
   std::uint64_t deferred_from_ = 0;

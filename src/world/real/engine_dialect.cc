@@ -26,9 +26,10 @@ void Lane::Engine::deliver_doorbells(Time now) {
 
 void Lane::Engine::hear_doorbell(Time now, std::uint32_t slot) {
   const nic::Context& c = device_.card().contexts[slot];
-  journal_.seen(now, slot, c.qpn, c.state);
+  if (!journal_.has_seen(slot, c.state)) [[unlikely]]
+    journal_.note_state(effects_.look_at_clock(), slot, c.qpn, c.state);
   if (c.dialect == nic::Dialect::undecided) [[unlikely]]
-    consult(now, slot);
+    consult(effects_.look_at_clock(), slot);
   card_.on_doorbell(now, slot);
 }
 

@@ -213,6 +213,7 @@ void Lane::Engine::sleep(Guard& guard, Time until) {
 }
 
 void Lane::Engine::hear_broker(Guard& guard) {
+  set_now(nic::kAsk);
   while (auto in = broker_.hear()) {
     switch (in->message.topic) {
       case Topic::met: on_met(*in); break;

@@ -35,13 +35,12 @@ class Journal {
     std::uint32_t refused = 0;
   };
 
-  // A queue pair's doorbell was heard: has its state changed?
-  void seen(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state) {
-    // A byte each, so that thousands of them stay near: this is asked with every doorbell.
-    if (slot < states_.size() && states_[slot] == static_cast<std::uint8_t>(state)) [[likely]]
-      return;
-    note_state(now, slot, qpn, state);
+  // A queue pair's doorbell was heard: has its state changed? A byte each, so that thousands of them stay near: this is
+  // asked with every doorbell.
+  [[nodiscard]] bool has_seen(std::uint32_t slot, nic::QpState state) const {
+    return slot < states_.size() && states_[slot] == static_cast<std::uint8_t>(state);
   }
+  [[gnu::cold]] void note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state);
   void refused(Time now, Refusal why, const wire::Packet* packet);
   void set_slots(std::uint32_t slots) { mask_ = slots - 1; }  // a power of two: a number's low bits are its slot
 
@@ -50,8 +49,6 @@ class Journal {
   [[nodiscard]] const std::optional<Refused>& stray() const { return stray_; }
 
  private:
-  [[gnu::cold]] void note_state(Time now, std::uint32_t slot, wire::Qpn qpn, nic::QpState state);
-
   std::vector<std::uint8_t> states_;  // by slot
   std::vector<Record> records_;       // by slot; grows with the highest in use
   std::uint32_t mask_ = 0;

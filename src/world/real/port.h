@@ -93,6 +93,8 @@ class Port final : public host::Lender {
   [[nodiscard]] bool holds_unsent() const { return !used_.empty() || !sender_.empty(); }
   // Do packets to neighbours go through rings? Else what is owed goes first, and with a small message in one datagram.
   [[nodiscard]] bool has_rings() const { return wire_ != WireChoice::udp && !lanes_.empty(); }
+  // May what comes and goes through rings do so without anybody's knowing the time?
+  [[nodiscard]] bool is_timeless() const { return has_rings() && !slow_; }
   // A neighbour takes no more for now; as long as this holds, nothing more should be emitted.
   [[nodiscard]] bool blocked();
 
@@ -166,10 +168,9 @@ class Port final : public host::Lender {
     }
     return true;
   }
-  // Nothing from neighbours, and nothing announced by them. Of others only a socket can tell.
+  // Neighbours have announced nothing that may be in a socket. Of others only a socket can tell.
   [[nodiscard]] bool is_quiet() const {
-    return !lanes_.empty() && eager_ == 0 && rings_empty() &&
-           door_->udp_sent.load(std::memory_order_relaxed) == announced_;
+    return !lanes_.empty() && eager_ == 0 && door_->udp_sent.load(std::memory_order_relaxed) == announced_;
   }
 
   // -- time: what the impairments hold back, and the tap's file --
