@@ -205,9 +205,11 @@ void Lane::Engine::progress(Time now, Answers answers) {
     wake_in_time();  // what came may have armed a timer: "not ready, try again later"
 }
 
-// The thread sleeps until a time that it knew. If it drives, it must know of earlier ones, too.
+// The thread sleeps until a time that it knew, or something comes by a socket that it knew. If it drives, it must know
+// of earlier ones, and of a line that was taken, too.
 void Lane::Engine::wake_in_time() {
-  if (driver_ == Driver::thread && (card_.has_work() || next_deadline() < wakes_at_)) kick();
+  const bool news = card_.has_work() || next_deadline() < wakes_at_ || port_.lines_taken() != lines_known_;
+  if (driver_ == Driver::thread && news) kick();
 }
 
 bool Lane::Engine::may_wait_for_answer(bool seen) {
