@@ -64,7 +64,7 @@ class CompletionQueue {
     }
     return n;
   }
-  // Its completions say when they were written; in worlds where the time has to be asked for, only now.
+  // Its completions are to say when they were written. Without this they do, only where the time need not be asked for.
   void want_times() { ring_.timed = true; }
   // One event when the next completion (or the next solicited or failed one) becomes visible.
   void request_notify(bool solicited_only);
