@@ -35,6 +35,19 @@ class Card {
     });
   }
 
+  // The same, and then somebody has a turn: if nobody stands in the schedule queue, this queue pair, which need not
+  // stand in it either.
+  void on_doorbell_and_turn(Time now, std::uint32_t slot) {
+    const Context& c = core_.state.contexts[slot];
+    const bool alone = core_.state.ready.empty() && !c.scheduled;
+    if (alone && c.state == QpState::rts) [[likely]] {
+      core_.moment = now;
+      return turn(slot);
+    }
+    on_doorbell(now, slot);
+    give_turns(now, 1);
+  }
+
   void on_packet(Time now, const wire::Packet& p) {
     core_.moment = now;
     receive(p);

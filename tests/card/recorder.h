@@ -95,6 +95,10 @@ class LonelyCard {
   void hear() {
     device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(0, slot); });
   }
+  // Each doorbell with a turn.
+  void hear_and_turn() {
+    device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell_and_turn(0, slot); });
+  }
   void turn() {
     hear();
     card_.transmit(0, 1);
@@ -103,6 +107,7 @@ class LonelyCard {
     hear();
     while (card_.has_work()) card_.transmit(0, 1);
   }
+  [[nodiscard]] bool has_work() const { return card_.has_work(); }
   [[nodiscard]] std::uint64_t counted(nic::Counter c) const { return device_.card().counters.get(c); }
   [[nodiscard]] host::Device& device() { return device_; }
   // What has been read since this was last asked.

@@ -307,6 +307,20 @@ TEST_F(LaneThatHasWaited, DoesNotAskAgainBeforeItShall) {
       << "b wants to be left alone for 640 us each time";
 }
 
+TEST_F(LaneThatHasWaited, HearsAllThatCameMeanwhile) {
+  constexpr std::uint64_t kMany = 40;
+  {
+    const std::lock_guard busy(a.lane.lock());
+    for (std::uint64_t i = 0; i < kMany; ++i) b.write(*qb, 0, 8, 500'000, a.key);
+  }
+  std::size_t done = 0;
+  for (const auto end = Clock::now() + std::chrono::seconds(2); done < kMany && Clock::now() < end;) {
+    EXPECT_TRUE(a.poll().empty());
+    for (const nic::Completion& c : b.poll()) done += c.status == nic::Status::success ? 1 : 0;
+  }
+  EXPECT_EQ(done, kMany);
+}
+
 // A packet fills the second of two gaps. Nothing is owed for it, so nothing else is about to leave: the card says at
 // once that it has come. Bug: that lay in the port until the next packet had to leave.
 TEST(LaneThatMissesPackets, SaysAtOnceWhichOfThemHasCome) {

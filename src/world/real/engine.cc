@@ -110,6 +110,12 @@ void Lane::Engine::rang(std::uint32_t slot) {
   const bool waited = std::exchange(waited_, 0) >= kWaited && port_.is_timeless();
   const Time now = waited ? nic::kAsk : clock_.now();
   effects_.set_now(now);
+  if (waited && slot != nic::kNone && !device_.doorbells_waiting()) {
+    learn_of(slot);
+    transmit(now, slot);
+    last_rang_ = effects_.look_at_clock();  // after the message has left
+    return;
+  }
   if (slot != nic::kNone) hear_doorbell(now, slot);
   if (device_.doorbells_waiting()) deliver_doorbells(now);
   const bool more_to_come = !waited && driver_ == Driver::program && now - last_rang_ < kBurst;
@@ -135,14 +141,28 @@ void Lane::Engine::take_over() {
 // those that find something in a ring.
 void Lane::Engine::poll() {
   if (!port_.is_open()) return;
-  const bool in_ring = !port_.rings_empty();
+  NeighbourLane* const from = port_.full_ring();
+  const bool in_ring = from != nullptr;
   if (!in_ring && port_.is_quiet() && !card_.has_work() && ++quiet_polls_ % kQuietPolls != 0) {
     vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     ++waited_;
     return;
   }
   const bool timeless = in_ring && port_.is_timeless() && ++ring_polls_ % kQuietPolls != 0;
+  const bool waited = vain_polls_.load(std::memory_order_relaxed) >= kWaited && driver_ == Driver::program;
+  if (timeless && waited) return hear_one(*from);
   progress(timeless ? nic::kAsk : clock_.now(), driver_ == Driver::program ? Answers::to_completions : Answers::no);
+}
+
+// One that has waited for a while waits for a single packet, most likely. It is heard without all that there is to do
+// for many, and for those that are late: they come with the next polls.
+void Lane::Engine::hear_one(NeighbourLane& from) {
+  vain_polls_.store(0, std::memory_order_relaxed);
+  effects_.set_now(nic::kAsk);
+  const std::uint64_t before = effects_.completions();
+  port_.hear_one(from, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); });
+  settle();
+  send_or_wait(nic::kAsk, Answers::to_completions, effects_.completions() != before);
 }
 
 void Lane::Engine::armed() {
@@ -193,13 +213,18 @@ void Lane::Engine::progress(Time now, Answers answers) {
     greet_neighbours();
   if (now >= next_deadline()) [[unlikely]]
     on_time(now);
-  // Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
-  // has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
-  const bool waits = answers != Answers::no && deferred_posts_.load(std::memory_order_relaxed) == 0 &&
-                     may_wait_for_answer(answers == Answers::to_anything ? came : effects_.completions() != before);
+  const bool seen = answers == Answers::to_anything ? came : effects_.completions() != before;
+  send_or_wait(now, answers, seen);
+}
+
+// Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
+// has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
+void Lane::Engine::send_or_wait(Time now, Answers answers, bool seen) {
+  const bool waits =
+      answers != Answers::no && deferred_posts_.load(std::memory_order_relaxed) == 0 && may_wait_for_answer(seen);
   if (!waits && card_.has_work()) return transmit(now);
   // That is for what is owed. What the card has said at once leaves at once: that a packet has filled a gap.
-  if (came && port_.holds_unsent()) [[unlikely]]
+  if (port_.holds_unsent()) [[unlikely]]
     port_.flush();
   if (sleeping_) [[unlikely]]
     wake_in_time();  // what came may have armed a timer: "not ready, try again later"
@@ -248,16 +273,18 @@ void Lane::Engine::on_met(Incoming& in) {
   port_.on_met(in);
 }
 
-void Lane::Engine::transmit(Time now) {
+void Lane::Engine::transmit(Time now, std::uint32_t rang) {
   set_now(now);
   deferred_posts_.store(0, std::memory_order_relaxed);
   deferred_answers_ = 0;
   std::uint32_t turns = 0;
   if (port_.has_rings() && !port_.blocked()) {
     // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
-    card_.give_turns(now, 1);
+    rang != nic::kNone ? card_.on_doorbell_and_turn(now, rang) : card_.give_turns(now, 1);
     port_.show();
     ++turns;
+  } else if (rang != nic::kNone) {
+    card_.on_doorbell(now, rang);
   }
   for (; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
   port_.flush();

@@ -83,10 +83,12 @@ class Lane::Engine : public PrintsStats {
     if (now != nic::kAsk) port_.set_now(now);
   }
   void progress(Time now, Answers answers);
+  void hear_one(NeighbourLane& from);
+  void send_or_wait(Time now, Answers answers, bool seen);
   [[nodiscard]] bool may_wait_for_answer(bool seen);
   [[gnu::cold]] void greet_neighbours();
   void on_met(Incoming& in);
-  void transmit(Time now);
+  void transmit(Time now, std::uint32_t rang = nic::kNone);  // a doorbell that the card has not heard of
   void wake_in_time();
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
@@ -103,6 +105,7 @@ class Lane::Engine : public PrintsStats {
   // -- what connections speak (engine_dialect.cc) --
   void deliver_doorbells(Time now);
   void hear_doorbell(Time now, std::uint32_t slot);
+  void learn_of(std::uint32_t slot);
   [[gnu::cold]] void consult(Time now, std::uint32_t slot);
   [[nodiscard]] std::optional<wire::DialectVersions> ask_broker(const Negotiation::Peer& peer);
   void negotiate(Time now);

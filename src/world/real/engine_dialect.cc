@@ -25,12 +25,17 @@ void Lane::Engine::deliver_doorbells(Time now) {
 }
 
 void Lane::Engine::hear_doorbell(Time now, std::uint32_t slot) {
+  learn_of(slot);
+  card_.on_doorbell(now, slot);
+}
+
+// Before the card hears of it: what state it is in, and whom it talks to.
+void Lane::Engine::learn_of(std::uint32_t slot) {
   const nic::Context& c = device_.card().contexts[slot];
   if (!journal_.has_seen(slot, c.state)) [[unlikely]]
     journal_.note_state(effects_.look_at_clock(), slot, c.qpn, c.state);
   if (c.dialect == nic::Dialect::undecided) [[unlikely]]
     consult(effects_.look_at_clock(), slot);
-  card_.on_doorbell(now, slot);
 }
 
 void Lane::Engine::consult(Time now, std::uint32_t slot) {

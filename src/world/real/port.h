@@ -151,6 +151,12 @@ class Port final : public host::Lender {
     eager_ = kEagerPolls;
     asked_ = kAskAll - 1;
   }
+  // The oldest record of this ring; not where packets are looked at, or tampered with.
+  template <class Take>
+  void hear_one(NeighbourLane& lane, Take&& take) {
+    read_records(lane, 1, take);
+    lane.in.done();
+  }
   // All that a neighbour who has gone left behind: one ring full at most.
   template <class Take, class Settle>
   void hear_out(std::uint32_t place, Take&& take, Settle&& settle) {
@@ -162,12 +168,14 @@ class Port final : public host::Lender {
       settle();
     }
   }
-  [[nodiscard]] bool rings_empty() const {
+  // One that has something, if there is any.
+  [[nodiscard]] NeighbourLane* full_ring() const {
     for (const auto& lane : lanes_) {
-      if (!lane->in.empty()) return false;
+      if (!lane->in.empty()) return lane.get();
     }
-    return true;
+    return nullptr;
   }
+  [[nodiscard]] bool rings_empty() const { return full_ring() == nullptr; }
   // Neighbours have announced nothing that may be in a socket. Of others only a socket can tell.
   [[nodiscard]] bool is_quiet() const {
     return !lanes_.empty() && eager_ == 0 && door_->udp_sent.load(std::memory_order_relaxed) == announced_;
@@ -302,16 +310,25 @@ class Port final : public host::Lender {
     lane.in.done();
   }
 
-  template <class Take, class Settle>
-  void read_ring(NeighbourLane& lane, Take& take, Settle& settle) {
-    lane.in.read(kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
-      if (how.far) [[unlikely]] {  // past all who look at bytes: it has none
+  // Calls take(flow, datagram, how) for at most so many records, far ones with what read_note() asks for.
+  template <class Take>
+  void read_records(NeighbourLane& lane, std::uint32_t most, Take&& take) {
+    lane.in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
+      if (how.far) [[unlikely]] {
         loan_.lender = lane.takes_far() ? &lane : nullptr;
         loan_.position = lane.in.position();
-        return take(flow, datagram, how);
+      } else if (how.packets > 1 && one_copy_) {
+        lane.try_far();
       }
-      if (how.packets > 1 && one_copy_) lane.try_far();
-      arrive(flow, datagram, how, take, settle);
+      take(flow, datagram, how);
+    });
+  }
+
+  template <class Take, class Settle>
+  void read_ring(NeighbourLane& lane, Take& take, Settle& settle) {
+    read_records(lane, kRingBatch, [&](const wire::Flow& flow, std::span<const std::byte> datagram, How how) {
+      // Far ones go past all who look at bytes: they have none.
+      how.far ? take(flow, datagram, how) : arrive(flow, datagram, how, take, settle);
     });
   }
 

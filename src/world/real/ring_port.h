@@ -293,9 +293,9 @@ class RingReader {
         broken_ = true;
         break;
       }
-      // Records of a stream are alike: the one after next lies where it would if they were. Of one that is answered, that
-      // line is the sender's, who has asked for it to write the next: whoever takes it away makes that one late.
-      if (streams_) prefetch(ring_->data + (at_ + 2 * std::uint64_t{next}) % Ring::kBytes);
+      // Records of a stream are alike: the one after next lies where it would if they were. Where one message answers
+      // another that line is the sender's, who has asked for it to write the next: taken away, it makes that one late.
+      if (streams_ || is_far || next > kSmall) prefetch(ring_->data + (at_ + 2 * std::uint64_t{next}) % Ring::kBytes);
       const std::byte* record = place() + sizeof head;
       if (has_flow) {
         std::memcpy(&flow_, record, sizeof flow_);
