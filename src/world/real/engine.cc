@@ -110,23 +110,17 @@ void Lane::Engine::rang(std::uint32_t slot) {
   const bool waited = std::exchange(waited_, 0) >= kWaited && port_.is_timeless();
   const Time now = waited ? nic::kAsk : clock_.now();
   effects_.set_now(now);
-  if (waited && slot != nic::kNone && !device_.doorbells_waiting()) {
-    learn_of(slot);
-    transmit(now, slot);
-    last_rang_ = effects_.look_at_clock();  // after the message has left
-    return;
-  }
-  if (slot != nic::kNone) hear_doorbell(now, slot);
   if (device_.doorbells_waiting()) deliver_doorbells(now);
   const bool more_to_come = !waited && driver_ == Driver::program && now - last_rang_ < kBurst;
   if (!waited) last_rang_ = now;
   const std::uint32_t deferred = deferred_posts_.load(std::memory_order_relaxed) + 1;
-  if (more_to_come && deferred < kMaxDeferred) {
-    deferred_posts_.store(deferred, std::memory_order_relaxed);
+  if ((more_to_come && deferred < kMaxDeferred) || !port_.is_open()) {
+    if (slot != nic::kNone) hear_doorbell(now, slot);
+    if (port_.is_open()) deferred_posts_.store(deferred, std::memory_order_relaxed);
     return;
   }
-  if (!port_.is_open()) return;
-  transmit(now);
+  if (slot != nic::kNone) learn_of(slot);
+  transmit(now, slot);
   last_rang_ = clock_.now();  // sending is not what the program was slow at
 }
 
@@ -278,8 +272,11 @@ void Lane::Engine::transmit(Time now, std::uint32_t rang) {
   deferred_posts_.store(0, std::memory_order_relaxed);
   deferred_answers_ = 0;
   std::uint32_t turns = 0;
-  if (port_.has_rings() && !port_.blocked()) {
-    // A neighbour may be waiting for the first message: it sees that before we turn to what is owed.
+  const bool rings = port_.has_rings();
+  if ((rings || rang != nic::kNone) && !port_.blocked()) {
+    // A neighbour may be waiting for the first message: it sees that before we turn to what is owed. Over UDP that goes
+    // with the message.
+    if (!rings) card_.acknowledge(now);
     rang != nic::kNone ? card_.on_doorbell_and_turn(now, rang) : card_.give_turns(now, 1);
     port_.show();
     ++turns;
