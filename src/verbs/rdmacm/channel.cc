@@ -42,11 +42,12 @@ extern "C" {
 rdma_event_channel* rdma_create_event_channel() {
   rdma_event_channel* made = nullptr;
   attempt([&] {
-    auto channel = std::make_unique<Channel>();
+    Engine& engine = Engine::get();
+    auto channel = std::make_unique<Channel>(engine);
     if (!channel->signal.good()) return fail(EMFILE);
     // Joining takes a while, and programs make their channel long before they agree with their peer on a moment to
     // connect. If it fails, who needs the device is told.
-    static_cast<void>(Engine::get().join());
+    static_cast<void>(engine.join());
     made = channel.release();
     return 0;
   });
@@ -55,8 +56,9 @@ rdma_event_channel* rdma_create_event_channel() {
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
   if (channel == nullptr) return;
-  const Hold hold(Engine::get());
   const Channel& ended = channel_of(channel);
+  const Hold hold(ended.engine);
+  if (!hold) return;  // of the parent; there is nothing here to end
   // A thread that waits for events waits on, as it would in the kernel: programs that end leave theirs behind (rping),
   // and one that woke up now would find no descriptor and end the program with an error.
   if (ended.readers != 0) return;

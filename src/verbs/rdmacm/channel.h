@@ -14,6 +14,7 @@
 
 namespace weft::rdmacm {
 
+class Engine;
 class Identifier;
 
 // Something that has happened to an identifier, before the program fetches it. A request has happened to the listener.
@@ -33,7 +34,7 @@ struct FetchedEvent : rdma_cm_event {
 
 class Channel : public rdma_event_channel {
  public:
-  Channel() : rdma_event_channel{} { rdma_event_channel::fd = signal.fd(); }
+  explicit Channel(Engine& its) : rdma_event_channel{}, engine(its) { rdma_event_channel::fd = signal.fd(); }
   ~Channel() = default;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -44,6 +45,7 @@ class Channel : public rdma_event_channel {
   // Takes out everything that happened to `owner`.
   [[nodiscard]] std::deque<Occurrence> take_all_of(const Identifier* owner);
 
+  Engine& engine;  // of the process that made it: in the child of a fork it is lost, and so is this
   std::deque<Occurrence> occurrences;
   verbs::SignalFd signal;
   unsigned readers = 0;         // threads in rdma_get_cm_event

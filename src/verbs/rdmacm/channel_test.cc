@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "verbs/rdmacm/rdmacm_fixture.h"
 
@@ -120,6 +122,33 @@ TEST_F(Rdmacm, AnIdentifierOfItsOwnMayMoveToAChannel) {
   ASSERT_EQ(rdma_resolve_route(client, 1), 0);
   EXPECT_EQ(client->event, nullptr);
   expect_event(client_channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  ack();
+}
+
+// Bug: the child waited for ever on descriptors that it shares with its parent, and took from them what was the
+// parent's.
+TEST_F(Rdmacm, TheChildOfAForkLeavesTheParentsEventsAlone) {
+  ASSERT_EQ(rdma_create_id(client_channel, &client, nullptr, RDMA_PS_TCP), 0);
+  sockaddr_in where = address("10.1.2.3", 1);
+  ASSERT_EQ(rdma_resolve_addr(client, nullptr, as_sockaddr(where), 1), 0);
+  ASSERT_TRUE(is_readable(client_channel->fd));
+  const pid_t child_process = ::fork();
+  if (child_process == 0) {
+    ::alarm(20);
+    const auto is_lost = [](int result) { return result == -1 && errno == EIO; };
+    rdma_cm_event* event = nullptr;
+    rdma_cm_id* id = nullptr;
+    const bool with_an_event = is_lost(rdma_get_cm_event(client_channel, &event));
+    const bool with_none = is_lost(rdma_get_cm_event(server_channel, &event));
+    const bool no_more = is_lost(rdma_create_id(client_channel, &id, nullptr, RDMA_PS_TCP));
+    rdma_destroy_event_channel(client_channel);
+    ::_exit(with_an_event && with_none && no_more ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child_process, &status, 0), child_process);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(is_readable(client_channel->fd));
+  expect_event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
   ack();
 }
 

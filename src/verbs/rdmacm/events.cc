@@ -43,7 +43,7 @@ void fetch_request(Engine& engine, Identifier& listener, const cm::Event& event,
   Channel* channel = &listener.its_channel();
   std::unique_ptr<Channel> own;
   if (listener.sync) {
-    own = std::make_unique<Channel>();
+    own = std::make_unique<Channel>(engine);
     channel = own.get();
   }
   auto made =
@@ -133,7 +133,6 @@ bool fetch_from_manager(Engine& engine, Identifier& id, const cm::Event& event, 
 
 bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
   Engine& engine = occurrence.owner->engine;
-  if (engine.lost()) return false;
   Identifier& id = *occurrence.owner;
   const cm::Event& event = occurrence.event;
   const bool request = event.what == Happening::request || event.what == Happening::service_request;
@@ -159,7 +158,7 @@ bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
 constexpr int kNothing = 1;
 int try_fetch(Channel& from, rdma_cm_event** event) {
   auto fetched = std::make_unique<FetchedEvent>();
-  const Hold hold(Engine::get());
+  const Hold hold(from.engine);
   while (!from.occurrences.empty()) {
     *fetched = {};
     if (fetch(from.pop(), *fetched)) {
@@ -181,7 +180,7 @@ class Reading {
 
  private:
   void count(int by) {
-    const Hold hold(Engine::get());
+    const Hold hold(channel_.engine);
     channel_.readers += static_cast<unsigned>(by);
     channel_.last_reader = std::this_thread::get_id();
   }
@@ -198,6 +197,8 @@ extern "C" {
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (event == nullptr) return fail(EINVAL);
   Channel& from = channel_of(channel);
+  // The descriptors are shared with the parent of a fork: what the child took from them, the parent would miss.
+  if (from.engine.lost()) return fail(EIO);
   const Reading reading(from);
   for (;;) {
     const int result = attempt([&] { return try_fetch(from, event); });

@@ -29,7 +29,8 @@ int create_identifier(rdma_event_channel* channel, rdma_cm_id** id, void* contex
     const bool sync = channel == nullptr;
     if (sync) channel = rdma_create_event_channel();
     if (channel == nullptr) return -1;
-    Engine& engine = Engine::get();
+    Engine& engine = channel_of(channel).engine;
+    if (engine.lost()) return fail(EIO);
     auto made = std::make_unique<Identifier>(engine, channel_of(channel), sync, context, ps, qp_type);
     const Hold hold(engine);
     engine.identifiers.insert(made.get());
@@ -92,6 +93,7 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
     const bool sync = channel == nullptr;
     if (sync) channel = rdma_create_event_channel();
     if (channel == nullptr) return -1;
+    if (channel_of(channel).engine.lost()) return fail(EIO);
     if (me.sync && me.event != nullptr) {
       rdma_ack_cm_event(me.event);
       me.event = nullptr;
