@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <pthread.h>
 
+#include "stay_on.h"
 #include "world/real/ring_port.h"
 
 namespace weft::real {
@@ -24,13 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kMessages = 20'000, kBytes = 64;
 constexpr Clock::duration kWork = std::chrono::nanoseconds(300);
-
-void stay_on(unsigned processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor, &set);
-  (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // if that is not allowed, it goes as it goes
-}
 
 void work() {
   for (const auto begin = Clock::now(); Clock::now() - begin < kWork;) {

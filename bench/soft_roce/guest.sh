@@ -1,5 +1,5 @@
 # In the machine of scripts/soft-roce-vm: Soft-RoCE to itself and Weft to itself (over UDP, and by shared memory),
-# in turn, on the same two processors. Prints lines of: who, what, value, unit.
+# in turn, on the same two processors. Prints lines of: who, what, value, unit, round.
 ip link add va type veth peer name vb
 ip addr add 10.9.0.1/24 dev va
 ip link set va mtu 4200 up
@@ -25,11 +25,10 @@ pair() {  # who, column, what, unit, program and arguments
   sleep 3
   value=$(timeout 60 "$@" $address 2>/dev/null | column "$column")
   wait
-  echo "$who $what ${value:-failed} $unit"
+  echo "$who $what ${value:-failed} $unit $round"
 }
-for round in 1 2 3; do
-  for who in soft-roce udp auto; do
-    pair $who 4 send_64KB MB/s ib_send_bw -F -s 65536 -n 2000
-    pair $who 5 send_latency_64B us ib_send_lat -F -s 64 -n 3000
-  done
+# What is compared follows each other; and lasts, or it would tell of the moment it fell into.
+for round in 1 2 3 4 5; do
+  for who in udp soft-roce auto; do pair $who 4 send_64KB MB/s ib_send_bw -F -s 65536 -n 2000; done
+  for who in udp soft-roce auto; do pair $who 5 send_latency_64B us ib_send_lat -F -s 64 -n 20000; done
 done
