@@ -47,8 +47,9 @@ bool answers(Conversation& command, const Lane& lane) {
   return answer && answer->message.code == 0;
 }
 
-// With four it gets no socket, with five no thread, with six it has all that it needs. Bug: one whose thread could not
-// be started was taken for whole when it was asked again.
+// With none it cannot even ask for the broker, with four it gets no socket, with five no thread, with six it has all
+// that it needs. Bug: one whose thread could not be started was taken for whole when it was asked again. Bug: with
+// none, broker after broker was started, and ten seconds later none had answered.
 TEST(LaneShortOfDescriptors, HasAThreadOrIsNotAttached) {
   Settings s;
   s.addresses = {wire::Address::v4(127, 0, 4, 4)};
@@ -56,7 +57,7 @@ TEST(LaneShortOfDescriptors, HasAThreadOrIsNotAttached) {
   const TestLane keeps_the_broker(s);
   Conversation command = call_broker();
   ASSERT_TRUE(command);
-  for (const int few : {4, 5, 6}) {
+  for (const int few : {0, 1, 2, 3, 4, 5, 6}) {
     Nobody owner;
     Lane lane(s, owner);
     {

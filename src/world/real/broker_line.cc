@@ -71,6 +71,9 @@ tl::expected<Conversation, Trouble> reach_broker() {
   Time started = 0;
   for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
     if (Conversation line = call_broker()) return line;
+    if (const int code = errno; code != ECONNREFUSED) {
+      return tl::unexpected(Trouble{code, fmt::format("cannot open a line to the broker: {}", std::strerror(code))});
+    }
     // Again after a while: the one we started may have found an old one that was just about to leave.
     if (started == 0 || clock_now() - started > kStartAgain) {
       const std::string program = broker_program();

@@ -67,8 +67,12 @@ std::string broker_name() { return fmt::format("weft-broker-{}", geteuid()); }
 
 Conversation call_broker() {
   Descriptor socket = open_socket(0);
+  if (!socket) return {};
   const Name name = abstract_name();
-  if (!socket || connect(socket.get(), plain(name), name.bytes) != 0 || !is_ours(socket.get())) return {};
+  if (connect(socket.get(), plain(name), name.bytes) != 0 || !is_ours(socket.get())) {
+    errno = ECONNREFUSED;
+    return {};
+  }
   return Conversation(std::move(socket));
 }
 

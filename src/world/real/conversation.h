@@ -47,7 +47,7 @@ class Conversation {
 
 // The name of this user's broker, an abstract socket: network namespaces have one each, as they have a port 4791 each.
 [[nodiscard]] std::string broker_name();
-[[nodiscard]] Conversation call_broker();     // empty when there is none
+[[nodiscard]] Conversation call_broker();     // empty when there is none: ECONNREFUSED, or why there is no socket
 [[nodiscard]] Descriptor listen_as_broker();  // empty when there is one already
 
 }  // namespace weft::real
