@@ -29,8 +29,10 @@ endif()
 # the processor cannot answer such a read before everything that it wrote earlier has left it.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -fno-tree-slp-vectorize")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+set(WEFT_TEST_SECONDS 300)  # that a test may take, unless it says otherwise
 if(WEFT_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+  set(WEFT_TEST_SECONDS 1800)  # every single fault, ten times slower
 endif()
 
 find_program(WEFT_CCACHE ccache)
@@ -170,7 +172,7 @@ function(weft_test name)
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;DEFINES;ARGS;LABELS")
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT ${WEFT_TEST_SECONDS})
   endif()
   weft_executable(${name} tests)
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
