@@ -8,14 +8,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "stay_on.h"
+#include "two_processors.h"
 #include "world/real/ring_port.h"
 
 namespace weft::real {
@@ -108,8 +107,9 @@ void print(const char* name, std::vector<double>& rounds) {
              rounds.size(), rounds.front(), rounds.back());
 }
 
+}  // namespace
+
 int run(std::size_t rounds) {
-  stay_on(0);
   struct alignas(128) Line {
     std::atomic<std::uint64_t> word{0};
   };
@@ -127,14 +127,6 @@ int run(std::size_t rounds) {
   return 0;
 }
 
-}  // namespace
 }  // namespace weft::real
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  if (rounds < 1 || std::thread::hardware_concurrency() < 2) {
-    fmt::print(stderr, "build/bench/ring [ROUNDS]: at least one, on at least two processors\n");
-    return 2;
-  }
-  return weft::real::run(static_cast<std::size_t>(rounds));
-}
+int main(int argc, char** argv) { return weft::run_rounds(argc, argv, weft::real::run); }

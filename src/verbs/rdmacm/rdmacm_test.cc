@@ -309,7 +309,8 @@ TEST_F(Rdmacm, TheChildOfAForkStartsAfresh) {
     rdma_event_channel* channel = rdma_create_event_channel();
     rdma_cm_id* id = nullptr;
     const bool fresh = channel != nullptr && rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP) == 0;
-    ::_exit(refused && fresh ? 0 : 1);
+    const bool stays = rdma_migrate_id(id, server_channel) == -1 && errno == EIO;  // that is the parent's
+    ::_exit(refused && fresh && stays ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child_process, &status, 0), child_process);
