@@ -1,130 +1,131 @@
-// weft-connections: what connections cost. Two programs, N reliable connections between them, 512-byte SENDs over all
-// of them in turn; messages a second for each N, and the memory of a connection that does nothing. An ordinary verbs
-// program: it runs on any RDMA device.
-//
-//   weft-connections [--qps 1,16,128,1024,10000] [--bytes 512] [--rounds 20] [--milliseconds 100] [--json]
+// weft-connections: what connections cost. Two processes, N reliable connections between them, and on each connection
+// as many SENDs or WRITEs under way as perftest would have; rates, completion times and shares for each N, and the
+// memory of a connection that does nothing. An ordinary verbs program: it runs on any RDMA device.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <string>
-#include <string_view>
-#include <vector>
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/bench/samples.h"
+#include "cli/connections/failing.h"
+#include "cli/connections/load.h"
+#include "cli/connections/receiver.h"
+#include "cli/connections/report.h"
 #include "cli/connections/side.h"
 
 namespace weft::connections {
 namespace {
 
-struct Options {
-  std::vector<std::uint32_t> qps{1, 16, 128, 1024, 10000};
-  std::uint32_t bytes = 512, rounds = 20, milliseconds = 100;
-  bool json = false;
+class Sockets {  // two, joined with each other
+ public:
+  Sockets() {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0) give_up("socketpair: {}", std::strerror(errno));
+  }
+  ~Sockets() {
+    for (const int end : {0, 1}) close_end(end);
+  }
+  Sockets(const Sockets&) = delete;
+  Sockets& operator=(const Sockets&) = delete;
+
+  [[nodiscard]] int end(int which) const { return ends_[which]; }
+  void close_end(int which) {
+    if (ends_[which] >= 0) close(ends_[which]);
+    ends_[which] = -1;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
 };
 
-bool parse_number(std::string_view text, std::uint32_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size() && out > 0;
-}
-
-bool parse_list(std::string_view text, std::vector<std::uint32_t>& out) {
-  out.clear();
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    if (!parse_number(text.substr(0, comma), out.emplace_back())) return false;
-    text.remove_prefix(std::min(comma + 1, text.size()));
+// Gives one end to a process of its own. Nobody else holds that end, so whoever is left hears that the other is gone.
+template <class Body>
+pid_t start(Sockets& sockets, int which, const Body& body) {
+  const pid_t child = fork();
+  if (child < 0) give_up("fork: {}", std::strerror(errno));
+  if (child > 0) {
+    sockets.close_end(which);
+    return child;
   }
-  return !out.empty();
+  sockets.close_end(1 - which);
+  body(sockets.end(which));
+  _exit(0);
 }
 
-bool parse(int argc, char** argv, Options& o) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--json") {
-      o.json = true;
-      continue;
-    }
-    if (i + 1 == argc) return false;
-    const std::string_view value = argv[++i];
-    const bool good = name == "--qps"            ? parse_list(value, o.qps)
-                      : name == "--bytes"        ? parse_number(value, o.bytes) && o.bytes <= kMaxBytes
-                      : name == "--rounds"       ? parse_number(value, o.rounds)
-                      : name == "--milliseconds" ? parse_number(value, o.milliseconds)
-                                                 : false;
-    if (!good) return false;
-  }
-  return true;
+void must_end_well(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) std::_Exit(1);  // it has said why
 }
 
-// Send queues of the program's own size; receives are shared.
-constexpr double kRingBytes = Side::kDepth * 64.0;
+// In processes of their own, so that the load finds memory as if this had never been.
+double measure_idle(const Shape& shape) {
+  Sockets sockets, answers;
+  const pid_t other = start(sockets, 1, [&](int socket) {
+    const Side side(socket, Role::receives, shape);
+    side.link().meet();
+  });
+  const pid_t one = start(sockets, 0, [&](int socket) {
+    const Side side(socket, Role::sends, shape);
+    const double bytes = side.bytes_per_connection();
+    Link(answers.end(1)).write(&bytes, 1);
+    side.link().meet();
+  });
+  must_end_well(one);
+  must_end_well(other);
+  double bytes = 0;
+  Link(answers.end(0)).read(&bytes, 1);
+  return bytes;
+}
 
-int report(const Options& o, const std::vector<cli::Samples>& rates, double idle_bytes) {
-  const auto base = std::find(o.qps.begin(), o.qps.end(), 128U);
-  if (o.json) std::printf("[");
-  for (std::size_t i = 0; i < o.qps.size(); ++i) {
-    const double rate = rates[i].median().value_or(0);
-    const auto reference = static_cast<std::size_t>(base - o.qps.begin());
-    const double ratio = base == o.qps.end() ? 0 : cli::Samples::ratio(rates[i], rates[reference]).value_or(0);
-    if (o.json) {
-      std::printf(
-          "{\"name\": \"connections_%u\", \"value\": %.0f, \"unit\": \"messages/s\", \"beside\": \"128 connections\", "
-          "\"ratio\": %.3f},\n ",
-          o.qps[i], rate, ratio);
-    } else {
-      std::printf("%6u connections  %8.0f messages/s  %5.2f Gb/s", o.qps[i], rate, rate * o.bytes * 8 / 1e9);
-      ratio > 0 ? std::printf("  %.2f of 128\n", ratio) : std::printf("\n");
+void measure_rounds(const Options& o, const Side& side, std::vector<Point>& points) {
+  Load load(side, o.verb);
+  side.link().meet();
+  for (std::uint32_t round = 0; round < o.rounds; ++round) {
+    for (Point& point : points) {
+      point.add(load.measure(std::chrono::milliseconds(o.milliseconds), point.connections));
+      load.drain();
     }
   }
-  std::printf(o.json
-                  ? "{\"name\": \"idle_connection\", \"value\": %.0f, \"unit\": \"bytes\", \"beside\": \"its rings\", "
-                    "\"ratio\": %.2f}]\n"
-                  : "memory of an idle connection: %.0f bytes on one side, %.0f beyond the ring of 16 entries\n",
-              idle_bytes, o.json ? idle_bytes / kRingBytes : idle_bytes - kRingBytes);
-  return 0;
+}
+
+void measure_load(const Options& o, const Shape& shape, Findings& findings) {
+  Sockets sockets;
+  const pid_t other = start(sockets, 1, [&](int socket) {
+    const Side side(socket, Role::receives, shape);
+    receive_until_told(side, o.verb);
+  });
+  const Side side(sockets.end(0), Role::sends, shape);
+  findings.buffers = side.buffers().count();
+  findings.receives = side.receives();
+  measure_rounds(o, side, findings.points);
+  const char bye = 'b';
+  side.link().write(&bye, 1);
+  must_end_well(other);
 }
 
 int run(const Options& o) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return 1;
-  const pid_t child = fork();  // before any device is open
   const std::uint32_t most = *std::max_element(o.qps.begin(), o.qps.end());
-  if (child == 0) {
-    Side(pair[1], most, o.bytes).receive_until_told();
-    _exit(0);
-  }
-  std::vector<cli::Samples> rates(o.qps.size());
-  double idle_bytes = 0;
-  {
-    Side sender(pair[0], most, o.bytes);
-    idle_bytes = sender.bytes_per_connection();
-    for (std::uint32_t round = 0; round < o.rounds; ++round) {
-      for (std::size_t i = 0; i < o.qps.size(); ++i) {
-        rates[i].add(sender.send_for(std::chrono::milliseconds(o.milliseconds), o.qps[i]));
-      }
-    }
-    sender.say_goodbye();
-  }
-  waitpid(child, nullptr, 0);
-  return report(o, rates, idle_bytes);
+  Findings findings;
+  for (const std::uint32_t n : o.qps) findings.points.emplace_back().connections = n;
+  if (o.idle) findings.idle_bytes = measure_idle({.connections = most, .depth = kIdleDepth, .bytes = 1});
+  measure_load(o, {.connections = most, .depth = o.depth, .bytes = o.bytes}, findings);
+  fmt::print("{}", o.json ? json_of(o, findings) : text_of(o, findings));
+  return 0;
 }
 
 }  // namespace
 }  // namespace weft::connections
 
 int main(int argc, char** argv) {
-  weft::connections::Options options;
-  if (!weft::connections::parse(argc, argv, options)) {
-    std::fprintf(stderr,
-                 "usage: weft-connections [--qps N,N...] [--bytes 1..%u] [--rounds N] [--milliseconds N] [--json]\n",
-                 weft::connections::kMaxBytes);
-    return 2;
-  }
-  return weft::connections::run(options);
+  using namespace weft::connections;
+  const auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)});
+  if (options) return run(*options);
+  fmt::print(stderr,
+             "weft-connections: {}\n"
+             "usage: weft-connections [--qps N,N...] [--depth 1..{}] [--verb send|write] [--bytes 1..{}] [--rounds N]\n"
+             "                        [--milliseconds N] [--no-idle] [--json]\n",
+             options.error(), kMostDepth, kMostBytes);
+  return 2;
 }
