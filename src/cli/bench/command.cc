@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "cli/bench/connections/bench.h"
 #include "cli/bench/loss.h"
 #include "cli/bench/measure.h"
 #include "cli/bench/samples.h"
@@ -120,7 +121,15 @@ Command add_bench(CLI::App& weft, const Behind&) {
       ->default_str("5")
       ->check(CLI::Range(1U, 1000U));
   app.add_option("--only", options->only, "Only rows whose name contains this")->type_name("TEXT");
-  const auto chosen = [options, loss, &lossy] {
+  auto load = std::make_shared<LoadBench>();
+  const CLI::App& loaded = add_load_bench(app, *load);
+  const auto chosen = [options, loss, &lossy, load, &loaded] {
+    if (loaded.parsed()) {
+      load->weft = own_path();
+      load->address = options->address;
+      load->json = load->json || options->json;
+      return run_load_bench(*load);
+    }
     if (!lossy.parsed()) return run(*options);
     loss->weft = own_path();
     loss->address = options->address;

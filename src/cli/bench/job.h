@@ -16,6 +16,13 @@ struct Job {
 // time, or is not installed. The server is ended if it does not end by itself.
 [[nodiscard]] std::optional<std::string> run_pair(const Job& server, const Job& client, int limit_seconds);
 
+struct Ended {
+  int status;          // the exit code; -1: it did not end in time, or by a signal
+  std::string output;  // standard output and standard error
+};
+// Runs one program that needs no other.
+[[nodiscard]] Ended run_alone(const Job& job, int limit_seconds);
+
 [[nodiscard]] bool is_installed(const std::string& program);
 
 }  // namespace weft::cli
