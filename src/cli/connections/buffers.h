@@ -18,11 +18,15 @@ class Buffers {
   Buffers(std::uint32_t connections, std::uint32_t bytes)
       : stride_((std::size_t{bytes} + 63) / 64 * 64),
         count_(static_cast<std::uint32_t>(std::min<std::size_t>(connections, kMostBytes / stride_))),
-        memory_(count_ * stride_) {}  // written, so that each page is there
+        memory_(count_ * stride_),  // written, so that each page is there
+        base_(std::bit_cast<std::uintptr_t>(memory_.data())) {}
+
+  Buffers(const Buffers&) = delete;  // the base is of this memory
+  Buffers& operator=(const Buffers&) = delete;
 
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] std::span<std::byte> memory() { return memory_; }
-  [[nodiscard]] std::uint64_t base() const { return std::bit_cast<std::uintptr_t>(memory_.data()); }
+  [[nodiscard]] std::uint64_t base() const { return base_; }
   // From the beginning to the buffer of this connection.
   [[nodiscard]] std::uint64_t offset(std::uint32_t connection) const {
     return (connection < count_ ? connection : connection % count_) * stride_;
@@ -32,6 +36,7 @@ class Buffers {
   std::size_t stride_;
   std::uint32_t count_;
   std::vector<std::byte> memory_;
+  std::uint64_t base_;
 };
 
 }  // namespace weft::connections
