@@ -335,7 +335,8 @@ void Port::choose_calls(std::size_t index) {
       std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->door().marks.load() != 0; });
   const bool plain = receiver_.one_at_a_time() && known_is_neighbour_ && !marks && !strangers_about();
   if (plain && index < addresses_.size()) take_line(index);
-  if (plain != receiver_.plain()) receiver_.set_plain(sockets_, plain);
+  if (plain != receiver_.plain()) return receiver_.set_plain(sockets_, plain);
+  receiver_.count_anew();
 }
 
 // To whoever the last datagram came from, by this socket; unless it sends from the port that all lanes share. There is

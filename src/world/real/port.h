@@ -358,7 +358,9 @@ class Port final : public host::Lender {
       eager_ = kEagerPolls;
       if (line != nullptr) line_.heard_at = now_;
       if (took >= kLong) choose_to_gather(took);
-      if (receiver_.plain() ? receiver_.crowded() : receiver_.one_at_a_time()) choose_calls(index);
+      if (receiver_.plain() && receiver_.crowded()) choose_calls(index);
+    } else if (index == busy_ && !receiver_.plain() && receiver_.one_at_a_time()) {
+      choose_calls(index);  // now that the socket is empty: segments that are in it would be lost
     }
     return n > 0;
   }

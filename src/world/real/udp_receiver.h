@@ -39,6 +39,8 @@ class UdpReceiver {
   // Several have come in a row, though.
   [[nodiscard]] bool crowded() const { return in_a_row_ >= kCrowd; }
   [[nodiscard]] bool plain() const { return plain_; }
+  // Whether they do is to be seen again.
+  void count_anew() { alone_ = in_a_row_ = 0; }
   // Where the first datagram of the last call came from, if it was not a plain one.
   [[nodiscard]] const SocketAddress& last_from() const { return names_[0]; }
   // Segments that are in a socket already when this is turned on arrive as one, and are lost.
@@ -47,7 +49,7 @@ class UdpReceiver {
   static constexpr std::size_t kMessages = 8;
 
  private:
-  static constexpr std::uint32_t kAlone = 256, kCrowd = 64;
+  static constexpr std::uint32_t kAlone = 256, kCrowd = 8;
   static constexpr std::size_t kBufferBytes = 65536, kControlBytes = 64;
   static constexpr std::size_t kOnePacket = wire::kMaxHeaderBytes + kWholePayload + wire::kIcrcBytes;
 

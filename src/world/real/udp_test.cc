@@ -242,6 +242,19 @@ TEST_F(Udp, LosesNothingOfSegmentsThatAreReceivedPlainly) {
   EXPECT_EQ(receive().datagrams, 1U);
 }
 
+// Bursts of 32 messages from 16 queue pairs were received with 32 calls each, for ever: none was long enough to be
+// noticed, and each was over before the next one came.
+TEST_F(Udp, NoticesABurstThatIsSoonOver) {
+  const std::array sockets{in.get()};
+  receiver.set_plain(sockets, true);
+  for (int i = 0; i < 16; ++i) send(Opcode::rc_send_only, 64);
+  sender.flush();
+  std::uint32_t calls = 0;
+  while (!receiver.crowded() && receiver.receive(in.get(), kHere, [](const wire::Flow&, auto) {}) > 0) ++calls;
+  EXPECT_TRUE(receiver.crowded());
+  EXPECT_LT(calls, 16U);
+}
+
 TEST(Joined, AloneOrDamagedIsOnePacket) {
   const auto parts_of = [](std::vector<std::byte> bytes) {
     std::vector<std::size_t> sizes;
