@@ -14,13 +14,23 @@
 
 namespace weft::real {
 
+#if defined(__x86_64__) || defined(__aarch64__)
+
 #if defined(__x86_64__)
+[[nodiscard]] inline std::uint64_t processor_ticks() { return __rdtsc(); }
+#else
+[[nodiscard]] inline std::uint64_t processor_ticks() {
+  std::uint64_t ticks = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+}
+#endif
 
 class LaneClock {
  public:
   // Never goes back. Not for two threads at once.
   [[nodiscard]] Time now() {
-    const std::uint64_t passed = __rdtsc() - ticks_;
+    const std::uint64_t passed = processor_ticks() - ticks_;
     if (passed >= believed_) [[unlikely]]
       return learn();
     const auto since = std::min(static_cast<Time>(passed * worth_ >> kShift), kFarthest);
@@ -29,12 +39,12 @@ class LaneClock {
 
  private:
   static constexpr unsigned kShift = 20;
-  static constexpr std::uint64_t kBelieved = 1U << 19;  // ticks: a quarter of a millisecond at 2 GHz
+  static constexpr Time kBelieved = microseconds(250);
   static constexpr Time kFarthest = milliseconds(1);
 
   Time learn() {
     const Time time = clock_now();
-    const std::uint64_t ticks = __rdtsc();
+    const std::uint64_t ticks = processor_ticks();
     const Time elapsed = time - time_;
     // Too short to learn from, or so long that anything may have happened: the clock is read each time until it is not.
     const bool telling = elapsed > microseconds(50) && elapsed < milliseconds(10) && ticks > ticks_;
@@ -42,7 +52,7 @@ class LaneClock {
     if (telling || elapsed >= milliseconds(10)) {
       time_ = time;
       ticks_ = ticks;
-      believed_ = telling ? kBelieved : 0;
+      believed_ = telling ? (static_cast<std::uint64_t>(kBelieved) << kShift) / worth_ : 0;
     }
     return last_ = std::max(last_, time);
   }
