@@ -20,7 +20,8 @@ MemoryUse memory_use(const Device& device) {
   });
   use.context_state = use.queue_pairs * nic::kContextStateBytes;
   use.context_table = std::uint64_t{card.contexts.size()} * sizeof(nic::Context);
-  use.scheduler = card.ready.bytes() + card.owing.bytes() + card.timers.bytes() + card.cq_timers.bytes();
+  use.scheduler =
+      card.ready.bytes() + card.owing.bytes() + card.timers.bytes() + card.cq_timers.bytes() + card.peers.bytes();
   use.region_table = std::uint64_t{card.memory.size()} * sizeof(nic::Region);
   use.queue_tables = card.cqs.size() * sizeof(nic::CompletionRing) + card.srqs.size() * sizeof(nic::SharedReceiveRing);
   use.caches = card.works.bytes() + card.receives.bytes() + card.translations.bytes();

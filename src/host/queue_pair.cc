@@ -63,11 +63,26 @@ QueuePair::~QueuePair() {
 void QueuePair::forget() {
   nic::CardState& card = device_.card_;
   if (device_.lender_ != nullptr && nic::may_have_lent(context_)) device_.lender_->recall_all();
+  leave_peer();
   card.timers.remove(slot_);
   card.ready.remove(slot_);
   card.owing.remove(slot_);
   card.works.forget(slot_);
   card.receives.forget(slot_);
+}
+
+// Whoever waits for what this one had under way must be looked at.
+void QueuePair::leave_peer() {
+  const std::uint32_t next = device_.card_.peers.leave(context_, slot_);
+  if (next != nic::kNone) device_.ring(device_.card_.contexts[next]);
+}
+
+void QueuePair::join_peer() {
+  nic::Context& c = context_;
+  if (c.service != wire::Service::rc) return;
+  leave_peer();
+  const nic::CardConfig& config = device_.card_.config;
+  c.peer_slot = device_.card_.peers.join(c.peer, c.peer_qpn.raw() >> config.peer_shift, config.window_packets);
 }
 
 // Everything but what was fixed when the queue pair was made is as new; its number stays.
@@ -187,6 +202,7 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
     c.marks.hop_limit = a.hop_limit;
     c.marks.source_port = a.udp_source_port != 0 ? a.udp_source_port : source_port_of(qpn_, c.peer_qpn);
     mark_capable();
+    join_peer();
   }
   if (given(QpMask::receive_psn)) {
     c.expected_psn = a.receive_psn;

@@ -103,6 +103,8 @@ class QueuePair {
   void reset();
   void forget();
   void release_held_receive();
+  void leave_peer();
+  void join_peer();
   void release_recovery();
   void mark_capable();
   void start_sending(wire::Psn psn);

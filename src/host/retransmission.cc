@@ -47,7 +47,7 @@ void Retransmission::on_arrived(const LossEvent& e) {
 
 void Retransmission::on_outbound(const LossEvent& e) {
   const auto [at, _] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base,
-                                            card_.config.window_packets);
+                                            nic::srnic_window(card_.config));
   auto& record = std::get<SenderRecord>(at->second);
   record.note_sent(e.retried, e.next);  // first: what arrives may be what was sent again just now
   record.acked(e.base);
@@ -56,23 +56,28 @@ void Retransmission::on_outbound(const LossEvent& e) {
     case LossEvent::Kind::missing:
       if (const auto entry = retry(e, e.psn, e.run)) record.note_asked(e.psn, e.run, *entry, e.next);
       break;
-    case LossEvent::Kind::refused: record.assume_lost(e.next); break;
-    case LossEvent::Kind::silence:
-      if (e.base == e.next) break;
-      if (e.run > 1) record.doubt_everything();
+    case LossEvent::Kind::refused:
       record.forget_resending();
-      if (!card_.config.requester_bitmaps) {
-        record.assume_lost(e.next);
-      } else if (const auto entry = retry(e, e.base, 1)) {
-        record.note_asked(e.base, 1, *entry, e.next);
-      }
+      record.assume_lost(e.next);
+      break;
+    case LossEvent::Kind::silence: record.forget_resending(); break;
+    case LossEvent::Kind::probed:
+      e.silences > 1 ? record.doubt_everything() : record.doubt_oldest();
+      if (e.run > 0) record.sacked(e.run_end.minus(1), e.run);
+      record.assume_lost(e.psn);
       break;
     default: break;
   }
-  if (card_.config.requester_bitmaps || e.kind == LossEvent::Kind::refused || e.kind == LossEvent::Kind::silence) {
-    record.each_lost(e.next, [&](wire::Psn psn, std::uint16_t count) { return retry(e, psn, count); });
+  if (card_.config.requester_bitmaps || e.kind == LossEvent::Kind::refused || e.kind == LossEvent::Kind::probed) {
+    record.each_lost(e.next, reordering_room(e),
+                     [&](wire::Psn psn, std::uint16_t count) { return retry(e, psn, count); });
   }
   if (record.over()) leave(e);
+}
+
+std::uint32_t Retransmission::reordering_room(const LossEvent& e) const {
+  const nic::Context& c = card_.contexts[e.slot];
+  return c.peer_slot == nic::kNoPeer ? nic::ReorderingRoom{}.packets() : card_.peers[c.peer_slot].reordering.packets();
 }
 
 void Retransmission::leave(const LossEvent& e) {

@@ -47,6 +47,7 @@ class Retransmission {
   void on_outbound(const nic::LossEvent& e);
   void retry_lost(const nic::LossEvent& e, SenderRecord& record);
   std::optional<std::uint16_t> retry(const nic::LossEvent& e, wire::Psn psn, std::uint16_t count);  // its entry
+  [[nodiscard]] std::uint32_t reordering_room(const nic::LossEvent& e) const;
   void leave(const nic::LossEvent& e);
   [[nodiscard]] nic::ControlMessage message(const nic::LossEvent& e, nic::ControlMessage::Kind kind) const;
   [[nodiscard]] wire::Sequence locate(const nic::LossEvent& e, wire::Psn psn) const;

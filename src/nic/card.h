@@ -29,6 +29,7 @@ class Card {
     if (c.state == QpState::sqe) [[unlikely]]
       return endings_.flush_sends(c);
     if (c.service == wire::Service::ud) return core_.schedule(c);
+    settle_account(core_, c);  // somebody may have left, and others may go
     with_transport(c, [&](auto& transport) {
       if (transport.ready(c)) core_.schedule(c);
       transport.note_drained(c);
@@ -81,6 +82,7 @@ class Card {
     for (std::uint32_t slot = s.timers.pop_due(now); slot != kNone; slot = s.timers.pop_due(now)) {
       Context& c = context(slot);
       with_transport(c, [&](auto& transport) { transport.on_deadline(c); });
+      settle_account(core_, c);
     }
     for (std::uint32_t cq = s.cq_timers.pop_due(now); cq != kNone; cq = s.cq_timers.pop_due(now)) {
       raise_completion_event(s, core_.world, cq);
@@ -161,13 +163,16 @@ class Card {
   void turn(std::uint32_t slot) {
     Context& c = context(slot);
     c.scheduled = false;
-    if (c.state == QpState::error) [[unlikely]]
-      return endings_.break_off(c);
-    TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes};
+    if (c.state == QpState::error) [[unlikely]] {
+      endings_.break_off(c);
+      return settle_account(core_, c, true);
+    }
+    TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes, peer_room(core_, c)};
     if (c.service == wire::Service::ud) {
       datagrams_.turn(c, budget);
     } else {
       with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
+      settle_account(core_, c, true);
     }
     if constexpr (kTurnsTakeTime<W>) {
       c.scheduled = true;

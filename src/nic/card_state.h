@@ -13,6 +13,7 @@
 #include "nic/counters.h"
 #include "nic/early.h"
 #include "nic/memory.h"
+#include "nic/peers.h"
 #include "nic/queues.h"
 #include "nic/residents.h"
 #include "nic/schedule_policy.h"
@@ -26,8 +27,9 @@ namespace weft::nic {
 struct CardConfig {
   std::uint32_t max_qps = 1024, max_cqs = 256, max_srqs = 64;
   std::uint32_t region_slot_bits = 12;
-  std::uint32_t window_packets = 256;  // most packets of a connection under way
-  std::uint32_t works_per_turn = 8;    // SRNIC's n
+  std::uint32_t window_packets = 256;      // most packets of a connection under way
+  std::uint32_t srnic_window_packets = 0;  // the same of one that speaks srnic, which has to repeat little; 0: as many
+  std::uint32_t works_per_turn = 8;        // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
   Policy policy = Policy::round_robin;  // whose turn it is
   Weights weights = usual_weights();    // of the weighted policy
@@ -36,16 +38,25 @@ struct CardConfig {
   std::uint32_t work_cache_bytes = 0, receive_cache_bytes = 0, mtt_cache_bytes = 0;
   CacheShape work_cache{}, mtt_cache{};
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
+  // -- What connections to one peer share (nic/peers.h).
+  Time target_delay = 0;         // that an answer should take at most; 0: what is under way to a peer is not limited
+  std::uint8_t peer_shift = 24;  // bits of a queue pair number that tell those of one card apart
   // -- roce. A responder tells once of a gap (IBA 9.7.5.1.3); some cards tell again when the peer has gone back and the
   // packet is missing again, instead of leaving that to the peer's timeout.
   bool naks_again = false;
   // -- srnic
   CongestionControl congestion = CongestionControl::dctcp;
   bool requester_bitmaps = true;  // false: only responders keep them, and tell requesters exactly what is missing
-  Time probe_delay = microseconds(100);  // silence after which the oldest packet is sent again; doubles each time
-  std::uint32_t early_notes = 1024;      // packets ahead of their turn that end something, all connections together
-  std::uint32_t retry_rings = 256;       // connections that can be sending again at once
+  Time probe_delay =
+      microseconds(100);             // shortest silence after which the peer is asked what it has; doubles each time
+  std::uint32_t early_notes = 1024;  // packets ahead of their turn that end something, all connections together
+  std::uint32_t retry_rings = 256;   // connections that can be sending again at once
 };
+
+// Most packets of an srnic connection under way.
+[[nodiscard]] constexpr std::uint32_t srnic_window(const CardConfig& c) {
+  return c.srnic_window_packets != 0 ? c.srnic_window_packets : c.window_packets;
+}
 
 struct Port {
   static constexpr std::size_t kMaxGids = 8;
@@ -99,6 +110,7 @@ struct CardState {
         translations(c.mtt_cache_bytes, c.mtt_cache),
         timers(contexts),
         cq_timers(cqs),
+        peers(contexts.size()),
         early(c.early_notes),
         retries(c.retry_rings) {}
 
@@ -115,6 +127,7 @@ struct CardState {
   TranslationCache translations;
   Timers<ContextTable> timers;
   Timers<ZeroedTable<CompletionRing>> cq_timers;
+  Peers peers;
   EarlyNotes early;                // in host memory,
   ZeroedTable<RetryRing> retries;  //   as these are
   Counters counters;

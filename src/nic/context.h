@@ -21,6 +21,8 @@ enum class QpState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 enum class Inbound : std::uint8_t { none, send, write };
 
 inline constexpr std::uint32_t kNone = ~0U;
+inline constexpr std::uint16_t kNoPeer = 0;
+inline constexpr std::uint8_t kMostRetryCredit = 255;
 inline constexpr std::uint32_t kMaxMessage = 1U << 31;  // bytes; IBA 9.4.1
 
 // What go-back-N keeps at the responder: the message under way and the answer owed.
@@ -88,7 +90,8 @@ struct alignas(64) Context {
   QpState state = QpState::reset;
   wire::Service service{};
   std::uint8_t mtu_shift = 10;  // path MTU = 1 << mtu_shift, 256 ... 4096
-  std::uint8_t gid_index = 0;
+  std::uint8_t gid_index : 4 = 0;
+  std::uint8_t service_level : 4 = 0;  // 0 ... 15: what the scheduler tells queue pairs apart by
   wire::Address peer;
   wire::FlowMarks marks;
   wire::Qpn peer_qpn{};
@@ -118,24 +121,34 @@ struct alignas(64) Context {
   bool responses_awaited : 1 = false;  //   of each kind that goes out
   bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone
   bool answers_rest : 1 = false;       // srnic: until something is heard of the peer
-  std::uint8_t saved_pending = 0;      // READs and atomics to be answered
-  std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
-  Dialect dialect = Dialect::roce;
-  std::uint8_t service_level = 0;  // 0 ... 15: what the scheduler tells queue pairs apart by
-  std::uint8_t silences = 0;       // srnic: timeouts in a row
-  std::uint8_t max_send_sges = 0;  // the host's: what a work request may have
-  std::uint16_t marked_share = 0;  // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
-  std::uint16_t max_inline = 0;    // the host's: what a work request may carry
-  Time deadline = kNever;          // retransmission or RNR wait
+  bool waits : 1 = false;              // among those that wait until more may be under way to the peer (nic/peers.h)
+  bool woken : 1 = false;              // it has waited long enough, and its turn is next
+  bool window_cut : 1 = false;         // srnic: because of a timeout that may turn out to have been no loss
+  bool sent_since : 1 = false;         // srnic: something new has left since the timer was set
+  bool assured : 1 = false;            // srnic: the peer has said that it has everything, since it was asked last
+  Dialect dialect : 2 = Dialect::roce;
+  std::uint8_t saved_pending = 0;     // READs and atomics to be answered
+  std::uint8_t max_send_sges = 0;     // the host's: what a work request may have
+  std::uint16_t losses_told = 0;      // srnic: what goes out and was lost, as often as the software was told of it
+  std::uint16_t peer_slot = kNoPeer;  // the peer in the table of peers (nic/peers.h)
+  std::uint16_t marked_share = 0;     // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
+  std::uint16_t max_inline = 0;       // the host's: what a work request may carry
+  Time deadline = kNever;             // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
   alignas(64) std::byte* sq = nullptr;  // ring of Work entries in host memory
   std::uint16_t sq_stride = 0;
   std::uint8_t sq_shift = 0;  // 1 << sq_shift entries
   std::uint8_t max_reads = 0, reads_under_way = 0;
-  std::uint8_t ack_timeout = 0, retry_count = 0, retries_left = 0, rnr_retry = 0, rnr_retries_left = 0;
-  std::uint8_t since_ack_request = 0;
+  std::uint8_t ack_timeout = 0;
+  std::uint8_t retry_count : 4 = 0, retries_left : 4 = 0;
+  std::uint8_t rnr_retry : 4 = 0, rnr_retries_left : 4 = 0;
+  union {
+    std::uint8_t since_ack_request = 0;  // roce: packets
+    std::uint8_t silences;               // srnic: timeouts in a row
+  };
   Refusal broken_by = Refusal::none;  // the first rule that was broken, for those who ask why
+  std::uint16_t counted = 0;          // packets of it that are in the peer's account (nic/peers.h)
   std::uint32_t sq_posted = 0;        // free-running counts: entries posted,
   std::uint32_t sq_next = 0;          //   next to be sent,
   std::uint32_t sq_done = 0;          //   and oldest not yet complete
@@ -163,13 +176,15 @@ struct alignas(64) Context {
   std::uint32_t rq_posted = 0, rq_done = 0;
   QueueNumber shared_rq;
   std::uint16_t receive_cq = 0;
-  std::uint16_t marked = 0;  // srnic: packets that arrived with a mark and have not been told of
+  // srnic: packets that have not been told of, which arrived with a mark, or had arrived before
+  std::uint16_t marked : 12 = 0, duplicates : 4 = 0;
   std::uint8_t owed_syndrome = 0;
   Inbound inbound = Inbound::none;
   std::uint8_t min_rnr_timer = 0;
   std::uint8_t saved_size = 0;
   std::uint8_t saved_next = 0;
   std::uint8_t rq_shift = 0;
+  std::uint8_t retry_credit = kMostRetryCredit;  // srnic: packets that may be sent again
   std::uint16_t rq_stride = 0;
 
   // -- Seldom needed.

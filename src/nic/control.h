@@ -26,7 +26,9 @@ struct LossEvent {
     sacked,   // out: `run` packets that end with `psn` have arrived over there, others from `base` on have not
     acked,    // out: everything before `base` has arrived, and that is all that is known
     missing,  // out: exactly the `run` packets that begin with `psn` have not arrived (stateless requester)
-    silence,  // out: nothing has been heard for too long
+    silence,  // out: nothing has been heard for too long, and the peer is being asked
+    probed,   // out: when the peer was asked, `psn` was the next; of what was sent before it has nothing from `base` on
+              //   but `run` packets that end before `run_end`
     refused,  // out: the receiver was not ready; we have waited, and it may be by now
     gone,     // the queue pair has broken: nothing of it matters any more
   };
@@ -34,10 +36,11 @@ struct LossEvent {
   wire::Qpn qpn{};
   Stream stream{};
   Kind kind{};
+  std::uint8_t silences = 0;  // out: how often in a row nothing has been heard for too long
   std::uint16_t run = 0;
   std::uint16_t told = 0;     // out: which of the news of losses this is, or follows
   std::uint16_t retried = 0;  // out: how many entries of the retry queue have been sent, free-running
-  wire::Psn psn{}, base{};
+  wire::Psn psn{}, base{}, run_end{};
   wire::Psn next{};         // out: first PSN that was never sent
   wire::Sequence anchor{};  // out: where `psn` stands in its message; of silence: where `base` does
 };

@@ -17,7 +17,7 @@ enum class Counter : std::uint8_t {
   rcvd_rnr_err, send_rnr_err, rcvd_seq_err, retry_exceeded_err, retry_rnr_exceeded_err, local_ack_timeout_err,
   packet_seq_err, implied_nak_seq_err, out_of_buffer, retransmitted_pkts, read_responses_resent, rp_cnp_handled,
   req_cqe_error, resp_cqe_error, completions, placed_early, recoveries_entered, recoveries_left, fast_exits,
-  control_events, control_messages, ecn_marked_pkts, one_copy_fetches, one_copy_calls,
+  probes_sent, needless_resends, control_events, control_messages, ecn_marked_pkts, one_copy_fetches, one_copy_calls,
   wqes_fetched, wqes_dropped, wqe_cache_hits, wqe_cache_misses,
   receive_wqes_fetched, receive_wqe_cache_hits, receive_wqe_cache_misses, mtt_cache_hits, mtt_cache_misses, count_,
 };
@@ -29,8 +29,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "out_of_sequence", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
     "retry_rnr_exceeded_err", "local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err", "out_of_buffer",
     "retransmitted_pkts", "read_responses_resent", "rp_cnp_handled", "req_cqe_error", "resp_cqe_error", "completions",
-    "placed_early", "recoveries_entered", "recoveries_left", "fast_exits", "control_events", "control_messages",
-    "ecn_marked_pkts", "one_copy_fetches", "one_copy_calls",
+    "placed_early", "recoveries_entered", "recoveries_left", "fast_exits", "probes_sent",
+    "needless_resends", "control_events", "control_messages", "ecn_marked_pkts", "one_copy_fetches", "one_copy_calls",
     "wqes_fetched", "wqes_dropped", "wqe_cache_hits", "wqe_cache_misses", "receive_wqes_fetched",
     "receive_wqe_cache_hits", "receive_wqe_cache_misses", "mtt_cache_hits", "mtt_cache_misses"};
 // clang-format on
@@ -46,7 +46,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "packets sent again", "READ and atomic responses sent again", "congestion notifications heeded",
     "send completions with an error", "receive completions with an error", "completions written",
     "packets placed ahead of their turn", "times a stream entered loss recovery", "times a stream left it",
-    "times it was left although newer packets had not been told of", "loss events told to the host's software",
+    "times it was left although newer packets had not been told of",
+    "questions what has arrived, after a silence", "packets sent again that had arrived the first time",
+    "loss events told to the host's software",
     "answers of the host's software", "packets that arrived marked by a congested switch",
     "payloads, or parts of them, copied straight from the sender's memory",
     "calls that did so, for one or more at a time",

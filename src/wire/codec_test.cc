@@ -91,7 +91,8 @@ void expect_fields(const Headers& h, std::span<const std::byte> b, const model::
         EXPECT_EQ(h.receipt.syndrome, n(at, 1));
         EXPECT_EQ(h.receipt.expected.raw(), n(at + 1, 3));
         EXPECT_EQ(h.receipt.run, n(at + 4, 2));
-        EXPECT_EQ(h.receipt.marked, n(at + 6, 2));
+        EXPECT_EQ(h.receipt.marked, n(at + 6, 2) & 0xFFF);
+        EXPECT_EQ(h.receipt.duplicates, n(at + 6, 1) >> 4);
         break;
     }
     at += model::bytes_of(part);

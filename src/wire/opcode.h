@@ -35,6 +35,8 @@ enum class Opcode : std::uint8_t {
   srnic_read_response_only = 0xD0,
   srnic_ack = 0xD1, srnic_atomic_response = 0xD2, srnic_compare_swap = 0xD3, srnic_fetch_add = 0xD4,
   srnic_send_last_invalidate = 0xD6, srnic_send_only_invalidate = 0xD7,
+  // What has arrived of requests, of responses? Nothing of a message is in them, and an acknowledgement answers them.
+  srnic_probe = 0xD8, srnic_response_probe = 0xD9,
   srnic_response_ack = 0xDE,
   // With a receipt for what the other side has sent: + 0x20.
   srnic_send_only_receipt = 0xE4, srnic_write_only_receipt = 0xEA,
@@ -44,7 +46,8 @@ enum class Opcode : std::uint8_t {
 enum class Service : std::uint8_t { none, rc, uc, ud, cnp };
 // clang-format off
 enum class Verb : std::uint8_t {
-  none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, response_ack, cnp,
+  none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, response_ack, probe,
+  response_probe, cnp,
 };
 // clang-format on
 // Where in its message a packet stands. Requests and responses of one packet are `only`.
@@ -140,6 +143,11 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   table[0xDE] = table[0xD1];
   table[0xDE].verb = Verb::response_ack;
   table[0xDE].name = "srnic RESPONSE ACK";
+  table[0xD8] = {.service = Service::rc, .verb = Verb::probe, .step = Step::only, .srnic = true};
+  table[0xD8].name = "srnic PROBE";
+  table[0xD9] = table[0xD8];
+  table[0xD9].verb = Verb::response_probe;
+  table[0xD9].name = "srnic RESPONSE PROBE";
   table[0xE4] = table[0xC4];
   table[0xE4].name = "srnic SEND only with receipt";
   table[0xEA] = table[0xCA];

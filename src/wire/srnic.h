@@ -64,11 +64,20 @@ struct Receipt {
   // Exactly the `run` packets that begin with this PSN are missing, and nothing but those; the Sequence is that of the
   // newest packet.
   static constexpr std::uint8_t kMissing = 0x80;
+  // The answer to a probe, which had this PSN: `expected` and all that follows it up to there had not arrived when the
+  // probe did, but for `run` packets. The Sequence has no message: its offset is the PSN behind those packets. If
+  // nothing is missing, `run` is how many READs and atomics are still to be answered.
+  static constexpr std::uint8_t kProbed = 0x81;
+
+  static constexpr std::uint16_t kMostMarked = 0xFFF;
+  static constexpr std::uint8_t kMostDuplicates = 0xF;
 
   std::uint8_t syndrome = 0;
-  Psn expected{};            // everything before it has arrived
-  std::uint16_t run = 0;     // how many packets
-  std::uint16_t marked = 0;  // packets that arrived marked by a congested switch since the last receipt
+  Psn expected{};         // everything before it has arrived
+  std::uint16_t run = 0;  // how many packets
+  // Since the last receipt:
+  std::uint16_t marked = 0;     // packets that arrived marked by a congested switch, 4095 at most
+  std::uint8_t duplicates = 0;  // packets that had arrived before, 15 at most
   friend constexpr bool operator==(const Receipt&, const Receipt&) = default;
 
   static constexpr Receipt decode(std::span<const std::byte, kBytes> b) {
@@ -76,15 +85,17 @@ struct Receipt {
     return {.syndrome = bits<24, 8>(first),
             .expected = Psn(first),
             .run = get<std::uint16_t, 4>(b),
-            .marked = get<std::uint16_t, 6>(b)};
+            .marked = static_cast<std::uint16_t>(get<std::uint16_t, 6>(b) & kMostMarked),
+            .duplicates = static_cast<std::uint8_t>(get<std::uint8_t, 6>(b) >> 4)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, place_bits<24, 8>(syndrome) | expected.raw());
     put<std::uint16_t, 4>(b, run);
-    put<std::uint16_t, 6>(b, marked);
+    put<std::uint16_t, 6>(b, static_cast<std::uint16_t>(duplicates << 12 | marked));
   }
 };
-static_assert(round_trips(Receipt{.syndrome = 0x60, .expected = Psn(0xABCDEF), .run = 0x1234, .marked = 0xFEDC}));
+static_assert(round_trips(Receipt{
+    .syndrome = 0x60, .expected = Psn(0xABCDEF), .run = 0x1234, .marked = 0xEDC, .duplicates = 15}));
 
 // Where a WRITE packet goes: all of them say so. The first two members of a Reth, which is what it is parsed into.
 struct Target {

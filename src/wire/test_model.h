@@ -111,6 +111,8 @@ inline const std::vector<Line>& lines() {
       {0xD4, Service::rc, Verb::fetch_add, Step::only, {sequence, atomic}, false},
       {0xD6, Service::rc, Verb::send, Step::last, {sequence, ieth}, true},
       {0xD7, Service::rc, Verb::send, Step::only, {sequence, ieth}, true},
+      {0xD8, Service::rc, Verb::probe, Step::only, {sequence}, false},
+      {0xD9, Service::rc, Verb::response_probe, Step::only, {sequence}, false},
       {0xDE, Service::rc, Verb::response_ack, Step::only, {sequence, receipt}, false},
       {0xE4, Service::rc, Verb::send, Step::only, {sequence, receipt}, true},
       {0xEA, Service::rc, Verb::write, Step::only, {sequence, target, receipt}, true},
@@ -186,7 +188,8 @@ class Numbers {
     h.receipt = {.syndrome = static_cast<std::uint8_t>(next()),
                  .expected = Psn(n32()),
                  .run = static_cast<std::uint16_t>(next()),
-                 .marked = static_cast<std::uint16_t>(next())};
+                 .marked = static_cast<std::uint16_t>(next() & 0xFFF),
+                 .duplicates = static_cast<std::uint8_t>(next() & 0xF)};
     return h;
   }
 

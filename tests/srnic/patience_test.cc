@@ -1,5 +1,5 @@
-// How long srnic waits: it looks after the oldest packet long before the local ACK timeout, ever more seldom; only
-// whole timeouts count as retries. And receivers that are not ready.
+// How long srnic waits: it asks what has arrived long before the local ACK timeout, ever more seldom; only whole
+// timeouts count as retries. And receivers that are not ready.
 #include "srnic/scene.h"
 
 namespace weft::test {
@@ -20,6 +20,7 @@ Time undisturbed() {
   return drain(a.node()).at(0).when;
 }
 
+// A question, its answer, and the packet that was lost: one way more than if it had been sent again unasked.
 TEST(Probe, FindsALostTailAfterItsDelay) {
   const Time clean = undisturbed();
   for (const Time delay : {microseconds(10), microseconds(100), microseconds(500)}) {
@@ -31,7 +32,10 @@ TEST(Probe, FindsALostTailAfterItsDelay) {
     ASSERT_TRUE(bed.run());
     const auto log = drain(a.node());
     ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::success)));
-    EXPECT_EQ(log[0].when, clean + delay);
+    EXPECT_GT(log[0].when, clean + delay);
+    EXPECT_LT(log[0].when, 2 * clean + delay) << "the question is shorter than what it is about";
+    EXPECT_EQ(a.node().counted(Counter::probes_sent), 1U);
+    EXPECT_EQ(a.node().counted(Counter::retransmitted_pkts), 1U);
     EXPECT_EQ(a.node().counted(Counter::local_ack_timeout_err), 0U) << "nobody's patience was tried";
     expect_nothing_held(bed);
   }
@@ -48,7 +52,45 @@ TEST(Probe, ComesEverMoreSeldom) {
   a.post(kWrite);
   ASSERT_TRUE(bed.run());
   EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::success)));
-  EXPECT_EQ(a.node().counted(Counter::retransmitted_pkts), 7U) << "after 10, 30, 70, 150, 310, 630 and 1270 us";
+  EXPECT_EQ(a.node().counted(Counter::probes_sent), 7U) << "after 10, 30, 70, 150, 310, 630 and 1270 us";
+  EXPECT_EQ(a.node().counted(Counter::retransmitted_pkts), 1U) << "when the peer has said that it is missing";
+}
+
+// What is late is not lost: the answer to the question says so, and nothing is sent again.
+TEST(Probe, SendsNothingAgainThatIsOnlyLate) {
+  BedSpec spec = srnic_bed();
+  spec.link.delay = milliseconds(3);
+  spec.card.probe_delay = microseconds(10);
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.ack_timeout = 16});
+  for (int i = 0; i < 3; ++i) {
+    a.post(kWrite);
+    ASSERT_TRUE(bed.run());
+    EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::success)));
+  }
+  EXPECT_EQ(a.node().counted(Counter::retransmitted_pkts), 0U);
+  EXPECT_EQ(b.node().counted(Refusal::psn_duplicate), 0U);
+  const std::uint64_t asked = a.node().counted(Counter::probes_sent);
+  EXPECT_GT(asked, 0U);
+  a.post(kWrite);
+  ASSERT_TRUE(bed.run());
+  EXPECT_EQ(a.node().counted(Counter::probes_sent), asked) << "by now it is known how long an answer takes";
+  expect_nothing_held(bed);
+}
+
+// The answers to questions arrive, but what they ask for never does: such a way is given up, too.
+TEST(Probe, DoesNotGoOnForEverWhenOnlyQuestionsArrive) {
+  sim::FaultPlan plan;  // what is sent, a question, what is sent again, a question ...
+  for (std::uint64_t nth = 1; nth < 1000; nth += 2) plan.script.push_back({sim::Fault::drop, nth});
+  Bed bed(srnic_bed());
+  bed.world().set_faults(bed.world().uplink(0), plan);
+  auto [a, b] = bed.connect({.ack_timeout = 4, .retry_count = 2});
+  a.post(kWrite);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::retry_exceeded)))
+      << a.node().counted(Counter::retransmitted_pkts) << " packets sent again, "
+      << a.node().counted(Counter::probes_sent) << " questions";
+  EXPECT_GT(b.node().counted(Counter::acks_sent), 8U);
 }
 
 TEST(SrnicRetryCount, CountsWholeTimeouts) {

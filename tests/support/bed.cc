@@ -164,7 +164,18 @@ Connection connect(Node& a, host::QueuePair& qa, Node& b, host::QueuePair& qb, c
 
 Bed::Bed(const BedSpec& spec) : world_(world_of(spec)) {
   for (std::uint32_t i = 0; i < spec.hosts; ++i) nodes_.emplace_back(world_.add_host(), spec);
-  world_.connect();
+  if (spec.bottleneck == 0) {
+    world_.connect();
+    return;
+  }
+  sim::LinkSpec slow = spec.link;
+  slow.bits_per_second = spec.bottleneck;
+  slow.faults = {};
+  const sim::SwitchIndex middle = world_.add_switch();
+  for (sim::HostIndex host = 0; host < spec.hosts; ++host) {
+    world_.add_uplink(host, {.is_host = false, .index = middle}, spec.link);
+    world_.add_port(middle, {.is_host = true, .index = host}, slow);
+  }
 }
 
 Connection Bed::connect(Node& a, const QpSpec& spec_a, Node& b, const QpSpec& spec_b) {

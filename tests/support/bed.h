@@ -43,6 +43,7 @@ struct BedSpec {
   std::uint64_t seed = 1;
   std::uint32_t hosts = 2;
   sim::LinkSpec link{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
+  std::uint64_t bottleneck = 0;  // bits a second of the links from a switch to the hosts; 0: as fast as the others
   nic::CardConfig card = kSmallCard;
   nic::Dialect dialect = usual_dialect();
   std::uint32_t train_bytes = usual_train_bytes(), far_bytes = usual_far_bytes();

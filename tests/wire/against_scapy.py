@@ -54,7 +54,7 @@ class Target(Packet):
 
 class Receipt(Packet):
     fields_desc = [BitField("syndrome", 0, 8), BitField("expected", 0, 24), BitField("run", 0, 16),
-                   BitField("marked", 0, 16)]
+                   BitField("duplicates", 0, 4), BitField("marked", 0, 12)]
 
 
 # Weft's names of the fields.
@@ -70,7 +70,7 @@ NAMES = {
     Sequence: {"msn": "sequence.msn", "ssn": "sequence.ssn", "offset": "sequence.offset"},
     Target: {"va": "target.va", "key": "target.key"},
     Receipt: {"syndrome": "receipt.syndrome", "expected": "receipt.expected", "run": "receipt.run",
-              "marked": "receipt.marked"},
+              "duplicates": "receipt.duplicates", "marked": "receipt.marked"},
 }
 BTH_NAMES = {
     "opcode": "bth.opcode", "solicited": "bth.solicited", "migreq": "bth.migrated", "padcount": "bth.pad",
@@ -80,8 +80,9 @@ BTH_NAMES = {
 # scapy 2.5 has no names for SEND with invalidate.
 OPCODES = {code: name for code, name in _bth_opcodes.items() if not name.startswith("RD_")} | {
     0x16: "RC_SEND_LAST_WITH_INVALIDATE", 0x17: "RC_SEND_ONLY_WITH_INVALIDATE"}
-# The srnic dialect: each is its RC opcode + 0xC0, and three more.
+# The srnic dialect: each is its RC opcode + 0xC0, and five more.
 OPCODES |= {0xC0 + code: "SRNIC" + name[2:] for code, name in OPCODES.items() if name.startswith("RC_")}
+OPCODES |= {0xD8: "SRNIC_PROBE", 0xD9: "SRNIC_RESPONSE_PROBE"}
 OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE", 0xE4: "SRNIC_SEND_ONLY_RECEIPT", 0xEA: "SRNIC_RDMA_WRITE_ONLY_RECEIPT"}
 
 

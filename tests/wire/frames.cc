@@ -90,6 +90,7 @@ void add_packet(Line& line, const Packet& p) {
     line.add("receipt.syndrome", h.receipt.syndrome);
     line.add("receipt.expected", h.receipt.expected.raw());
     line.add("receipt.run", h.receipt.run);
+    line.add("receipt.duplicates", h.receipt.duplicates);
     line.add("receipt.marked", h.receipt.marked);
   }
   if (o.deth) {

@@ -132,8 +132,9 @@ int run(const Options& options) {
   print_designs(f);
   print_parts("SRNIC by part (table 2 of the paper)", prototype(count));
   fmt::print("{:<26} {:>12}\n", "total", text_of(f["srnic_total_bytes"]));
-  fmt::print("Not counted, as in the paper: {} B for each region, {} B for each completion queue.\n",
-             sizeof(nic::Region), sizeof(nic::CompletionRing));
+  fmt::print(
+      "Not counted, as in the paper: {} B for each region, {} B for each completion queue, {} B for each peer.\n",
+      sizeof(nic::Region), sizeof(nic::CompletionRing), sizeof(nic::Peer));
   print_parts("What the same takes in software", in_software(count));
   for (const auto& program : f["programs"]) print_program(program);
   return kOk;

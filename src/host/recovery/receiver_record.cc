@@ -23,6 +23,7 @@ void ReceiverRecord::note(wire::Psn psn) {
   if (psn.ahead_of(end_) >= 0) end_ = psn.plus(1);
   note_filled(psn);
   here_.set(psn);
+  tell_of_lost();
 }
 
 void ReceiverRecord::move_base(wire::Psn to) {
@@ -34,10 +35,26 @@ void ReceiverRecord::move_base(wire::Psn to) {
 }
 
 void ReceiverRecord::note_gap(wire::Psn from, wire::Psn end) {
-  const auto count = static_cast<std::uint16_t>(end.since(from));
-  ++tellings_;
-  for (std::uint32_t i = 0; i < count; ++i) holes_.push_back({from.plus(i), tellings_});
-  news_.push_back({from, count});
+  const std::uint32_t count = end.since(from);
+  for (std::uint32_t i = 0; i < count; ++i) holes_.push_back({from.plus(i), 0});
+}
+
+void ReceiverRecord::tell_of_lost() {
+  const wire::Psn newest = end_.minus(1);
+  const std::uint32_t telling = tellings_ + 1;
+  for (Hole& h : holes_) {
+    if (h.told != 0 || newest.ahead_of(h.psn) < kRoom) continue;
+    tellings_ = h.told = telling;
+    tell(h);
+  }
+}
+
+void ReceiverRecord::tell(Hole& hole) {
+  if (!news_.empty() && news_.back().psn.plus(news_.back().count) == hole.psn) {
+    ++news_.back().count;
+  } else {
+    news_.push_back({hole.psn, 1});
+  }
 }
 
 // What was asked for later has come, and what was asked for before has not: it was lost again.
@@ -46,15 +63,12 @@ void ReceiverRecord::note_filled(wire::Psn psn) {
   if (hole == holes_.end()) return;
   const std::uint32_t told = hole->told;
   holes_.erase(hole);
+  if (told == 0) return;
   ++tellings_;
   for (Hole& h : holes_) {
-    if (h.told >= told) continue;
+    if (h.told == 0 || h.told >= told) continue;
     h.told = tellings_;
-    if (!news_.empty() && news_.back().psn.plus(news_.back().count) == h.psn) {
-      ++news_.back().count;
-    } else {
-      news_.push_back({h.psn, 1});
-    }
+    tell(h);
   }
 }
 

@@ -31,10 +31,13 @@ class ReceiverRecord {
  private:
   struct Hole {
     wire::Psn psn;
-    std::uint32_t told;  // in which order requesters were told
+    std::uint32_t told;  // in which order requesters were told; 0: not yet, it may only be late
   };
+  static constexpr std::int32_t kRoom = 3;  // packets that may overtake one that is not lost (nic/peers.h)
   void note(wire::Psn psn);
   void note_gap(wire::Psn from, wire::Psn end);
+  void tell_of_lost();
+  void tell(Hole& hole);
   void note_filled(wire::Psn psn);
   void move_base(wire::Psn to);
 

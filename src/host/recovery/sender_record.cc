@@ -8,6 +8,7 @@ namespace weft::host {
 SenderRecord::SenderRecord(wire::Psn unacked, std::uint32_t window)
     : base_(unacked),
       newest_(unacked),
+      proven_(unacked),
       end_there_(unacked),
       end_resent_(unacked),
       resent_at_(std::bit_ceil(std::clamp(window, 1U, PacketBitmap::kBits))) {}
@@ -34,7 +35,7 @@ void SenderRecord::acked(wire::Psn unacked) {
     resent_.clear(psn);
   }
   base_ = unacked;
-  for (wire::Psn* p : {&newest_, &end_there_, &end_resent_}) {
+  for (wire::Psn* p : {&newest_, &proven_, &end_there_, &end_resent_}) {
     if (p->ahead_of(base_) < 0) *p = base_;
   }
 }

@@ -1,7 +1,8 @@
 // The requester's half of a stream in recovery: which packets have arrived over there, and which were sent again when.
-// A packet is lost when one that was sent after it has arrived, be it for the first time or again; so a packet that is
-// lost twice is found without waiting for a timeout, as long as others follow it. Between asking the card to send a
-// packet again and hearing that it has, the card sends others: those say nothing about it.
+// A packet is lost when one that was sent some packets after it has arrived, be it for the first time or again; so a
+// packet that is lost twice is found without waiting for a timeout, as long as others follow it. Between asking the
+// card to send a packet again and hearing that it has, the card sends others: those say nothing about it. A packet is
+// lost as well when the peer was asked after it had been sent, and did not have it.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +24,27 @@ class SenderRecord {
   void acked(wire::Psn unacked);                  // everything before it has arrived
   void sacked(wire::Psn psn, std::uint32_t run);  // `run` packets that end with `psn` have
   void doubt_everything() { there_.clear(); }     // what was known may be wrong: the peer's words were lost
-  void forget_resending() {                       // long ago: none of it can still be under way
+  void doubt_oldest() { there_.clear(base_); }
+  void forget_resending() {  // long ago: none of it can still be under way
     resent_.clear();
     asked_for_.clear();
     asked_.clear();
   }
-  // All that was sent before `next` and has not arrived never will.
+  // All that was sent before `next`, and not again since, has arrived or never will.
   void assume_lost(wire::Psn next) {
-    forget_resending();
-    newest_ = next;
+    if (next.ahead_of(proven_) > 0) proven_ = next;
   }
 
   // Calls retry(psn, count) for ranges that were lost and have not been sent again since, oldest first; `next` is the
-  // PSN that new packets go on with. It answers with the number of the entry of the retry queue; none: no room, ask
-  // again later.
+  // PSN that new packets go on with, `room` how many packets may overtake one that is not lost. It answers with the
+  // number of the entry of the retry queue; none: no room, ask again later.
   template <class Retry>
-  void each_lost(wire::Psn next, Retry&& retry) {
+  void each_lost(wire::Psn next, std::uint32_t room, Retry&& retry) {
     wire::Psn from = base_;
-    while (from.ahead_of(next) < 0 && from.ahead_of(newest_) < 0) {
+    while (from.ahead_of(next) < 0 && (from.ahead_of(newest_) < 0 || from.ahead_of(proven_) < 0)) {
       from = there_.first_missing(from, next);
       std::uint32_t count = 0;
-      while (from.plus(count).ahead_of(next) < 0 && is_lost(from.plus(count))) ++count;
+      while (from.plus(count).ahead_of(next) < 0 && is_lost(from.plus(count), room)) ++count;
       if (count == 0) {
         from = from.plus(1);
         continue;
@@ -71,14 +72,17 @@ class SenderRecord {
     wire::Psn earliest, latest;
   };
   [[nodiscard]] Sent sent_at(wire::Psn psn) const { return resent_.has(psn) ? resent_at_[place(psn)] : Sent{psn, psn}; }
-  [[nodiscard]] bool is_lost(wire::Psn psn) const {
-    return !there_.has(psn) && !asked_for_.has(psn) && sent_at(psn).latest.ahead_of(newest_) < 0;
+  [[nodiscard]] bool is_lost(wire::Psn psn, std::uint32_t room) const {
+    if (there_.has(psn) || asked_for_.has(psn)) return false;
+    const wire::Psn latest = sent_at(psn).latest;
+    return newest_.ahead_of(latest) >= static_cast<std::int32_t>(room) || latest.ahead_of(proven_) < 0;
   }
   [[nodiscard]] std::size_t place(wire::Psn psn) const { return psn.raw() & (resent_at_.size() - 1); }
   void note_arrived(wire::Psn psn);
 
   wire::Psn base_;
   wire::Psn newest_;      // latest time of sending of a packet that has arrived
+  wire::Psn proven_;      // what was sent before this time has arrived or is lost
   wire::Psn end_there_;   // one past the newest packet that has arrived
   wire::Psn end_resent_;  // one past the newest packet that was sent again
   struct Asked {

@@ -14,11 +14,11 @@ constexpr Psn kBase{0xFF'FFF9};
 Psn at(std::uint32_t n) { return kBase.plus(n); }
 
 using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // first packet, how many
-// What is to be sent again, and has been, when `next` is next.
-Ranges lost(SenderRecord& record, std::uint32_t next) {
+// What is to be sent again, and has been, when `next` is next, and packets are lost when `room` have overtaken them.
+Ranges lost(SenderRecord& record, std::uint32_t next, std::uint32_t room = 1) {
   static std::uint16_t entries = 0xFFF0;
   Ranges all;
-  record.each_lost(at(next), [&](Psn psn, std::uint16_t count) {
+  record.each_lost(at(next), room, [&](Psn psn, std::uint16_t count) {
     all.emplace_back(psn.since(kBase), count);
     return std::optional(entries++);
   });
@@ -64,7 +64,7 @@ TEST(SenderRecord, ASecondTryThatArrivesTellsOfThoseBeforeIt) {
 TEST(SenderRecord, WhatWaitsToBeSentAgainIsNotLostAgain) {
   SenderRecord record(at(0), 64);
   record.sacked(at(3), 3);
-  record.each_lost(at(5), [](Psn, std::uint16_t) { return std::optional<std::uint16_t>(7); });
+  record.each_lost(at(5), 1, [](Psn, std::uint16_t) { return std::optional<std::uint16_t>(7); });
   record.sacked(at(9), 6);
   EXPECT_EQ(lost(record, 10), Ranges{}) << "the entry has not been sent yet";
   record.note_sent(7, at(10));
@@ -80,7 +80,7 @@ TEST(SenderRecord, WhatWaitsToBeSentAgainIsNotLostAgain) {
 TEST(SenderRecord, WhatFindsNoRoomIsAskedForAgain) {
   SenderRecord record(at(0), 64);
   record.sacked(at(5), 1);
-  record.each_lost(at(8), [](Psn, std::uint16_t) { return std::optional<std::uint16_t>(); });
+  record.each_lost(at(8), 1, [](Psn, std::uint16_t) { return std::optional<std::uint16_t>(); });
   EXPECT_EQ(lost(record, 8), (Ranges{{0, 5}}));
 }
 
@@ -105,13 +105,37 @@ TEST(SenderRecord, AnOldReceiptChangesNothing) {
   EXPECT_EQ(lost(record, 8), Ranges{});
 }
 
-TEST(SenderRecord, AfterSilenceEverythingUnheardOfIsAssumedLost) {
+TEST(SenderRecord, WhatAFewHaveOvertakenMayOnlyBeLate) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(2), 2);  // 1 and 2 are there
+  EXPECT_EQ(lost(record, 10, 3), Ranges{});
+  record.sacked(at(3), 1);
+  EXPECT_EQ(lost(record, 10, 4), Ranges{});
+  EXPECT_EQ(lost(record, 10, 3), (Ranges{{0, 1}}));
+}
+
+// The peer was asked when 6 was next. What has been sent again since then may still be under way.
+TEST(SenderRecord, WhatThePeerDidNotHaveWhenItWasAskedIsLost) {
   SenderRecord record(at(0), 64);
   record.sacked(at(3), 1);
   record.assume_lost(at(6));
-  EXPECT_EQ(lost(record, 6), (Ranges{{0, 3}, {4, 2}}));
+  EXPECT_EQ(lost(record, 8, 3), (Ranges{{0, 3}, {4, 2}}));
   record.assume_lost(at(6));
-  EXPECT_EQ(lost(record, 6), (Ranges{{0, 3}, {4, 2}})) << "again, for those tries are long gone";
+  EXPECT_EQ(lost(record, 8, 3), Ranges{}) << "an answer to the same question";
+  record.forget_resending();
+  EXPECT_EQ(lost(record, 8, 3), (Ranges{{0, 3}, {4, 2}})) << "after a silence those tries are long gone";
+}
+
+// Its own software may have missed that the oldest is here, or has told us what it does not know any more.
+TEST(SenderRecord, WhatThePeerSaysItHasNotIsDoubted) {
+  SenderRecord record(at(0), 64);
+  record.sacked(at(5), 6);
+  record.assume_lost(at(6));
+  EXPECT_EQ(lost(record, 6), Ranges{});
+  record.doubt_oldest();
+  EXPECT_EQ(lost(record, 6), (Ranges{{0, 1}}));
+  record.doubt_everything();
+  EXPECT_EQ(lost(record, 6), (Ranges{{1, 5}}));
 }
 
 TEST(SenderRecord, MayHaveTheWholeWindowUnderWay) {

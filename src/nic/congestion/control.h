@@ -4,6 +4,7 @@
 //   start(context, most)                            a connection begins; `most` is the widest window, in packets
 //   on_ack(context, most, acked, marked, under_way)
 //   on_silence(context)                             a timeout
+//   undo_silence(context)                           that one was no loss
 //   window(context, most)                           packets that may be under way, at least one
 #pragma once
 

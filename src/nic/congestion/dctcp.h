@@ -51,6 +51,11 @@ struct Dctcp {
     c.window = static_cast<std::uint16_t>(std::max<std::uint32_t>(c.window / 2, kLeast));
   }
 
+  // It was no loss after all.
+  static void undo_silence(Context& c) {
+    c.window = static_cast<std::uint16_t>(std::min<std::uint32_t>(c.window * 2U, kMostUnits));
+  }
+
   [[nodiscard]] static std::uint32_t window(const Context& c, std::uint32_t most) {
     return std::clamp<std::uint32_t>(c.window / kUnit, 1, std::max(most, 1U));
   }
@@ -59,7 +64,8 @@ struct Dctcp {
   static std::uint16_t clamp_length(std::uint32_t packets) {
     return static_cast<std::uint16_t>(std::clamp<std::uint32_t>(packets, 1, kWhole));
   }
-  static constexpr std::uint32_t most_units(std::uint32_t most) { return std::min<std::uint32_t>(most, 4095) * kUnit; }
+  static constexpr std::uint32_t kMostUnits = 4095 * kUnit;
+  static constexpr std::uint32_t most_units(std::uint32_t most) { return std::min(most * kUnit, kMostUnits); }
   static std::uint16_t add(std::uint16_t a, std::uint32_t b) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(a + b, kWhole));
   }

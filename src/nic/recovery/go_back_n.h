@@ -5,6 +5,7 @@
 #include "base/canary.h"
 #include "nic/breaking.h"
 #include "nic/core.h"
+#include "nic/peer_traffic.h"
 #include "wire/syndrome.h"
 
 namespace weft::nic {
@@ -25,6 +26,7 @@ class GoBackN {
 
   // The peer has acknowledged something new.
   void progressed(Context& c) {
+    on_answer(core_, c, c.unacked_psn);
     c.retries_left = c.retry_count;
     c.rnr_retries_left = c.rnr_retry;
     c.reread = false;
@@ -67,11 +69,13 @@ class GoBackN {
     }
     if (!under_way(c)) return;
     core_.count(Counter::local_ack_timeout_err);
+    note_silence(core_, c);
     retry(c);
   }
 
   // Everything from the oldest unacknowledged PSN will be sent again. Of a READ, only what has not arrived.
   void rewind(Context& c) {
+    stop_timing(core_, c);
     c.sq_next = c.sq_done;
     c.next_psn = c.unacked_psn;
     c.next_offset = c.unacked_psn.since(c.done_psn) << c.mtu_shift;

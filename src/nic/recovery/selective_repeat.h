@@ -1,11 +1,13 @@
 // The card's part of selective repeat: what it does about receipts, silence and a receiver that is not ready. It keeps
 // a flag and no list: which packets are missing is the business of the host's software (host/retransmission.h), which
-// answers through the retry queue.
+// answers through the retry queue. Silence alone is no loss: after one, the card asks the peer what has arrived, with a
+// packet that holds nothing (a probe), and only the answer says what is to be sent again.
 #pragma once
 
 #include <algorithm>
 
 #include "base/canary.h"
+#include "nic/peer_traffic.h"
 #include "nic/srnic/requests_out.h"
 #include "nic/srnic/responses_out.h"
 
@@ -27,7 +29,12 @@ class SelectiveRepeat {
     if (r.expected.ahead_of(flow.next) > 0) return core_.refuse(Refusal::ack_ghost);
     const auto progress = static_cast<std::uint32_t>(std::max(ahead, 0));
     control_congestion(c, progress, r.marked);
+    on_answer(core_, c, r.expected, stream == Stream::responses_out);
+    if (r.duplicates != 0) [[unlikely]]
+      on_duplicates(c, r.duplicates);
     if (progress > 0) {
+      if (lost(c, stream)) [[unlikely]]
+        earn_retries(c, progress);
       stream == Stream::requests_out ? requests_.acknowledged(c, r.expected) : responses_.acknowledged(c, r.expected);
       if (c.state == QpState::error) return;
       progressed(c, stream);
@@ -46,6 +53,15 @@ class SelectiveRepeat {
   void watch(Context& c) {
     if (c.deadline == kNever && under_way(c)) arm(c);
   }
+  // Packets of these kinds have just left: the wait for an answer begins anew, which is seen to when the timer expires.
+  // Not if nothing new would tell of what is waited for already.
+  void sent(Context& c, bool requests, bool responses) {
+    if (c.deadline == kNever) return arm(c);
+    const bool waits_for_other =
+        (!requests && is_silent(c, Stream::requests_out)) || (!responses && is_silent(c, Stream::responses_out));
+    if (!waits_for_other) c.sent_since = true;
+    if (c.assured) hasten(c);
+  }
   // Something new has been heard of what we ask, or of what we answer. Both share a timer, which must not be put off by
   // the one while the other is waited for: a peer that goes on reading would keep a lost request from being sent again.
   void progressed(Context& c, Stream stream) {
@@ -53,6 +69,7 @@ class SelectiveRepeat {
     c.rnr_retries_left = c.rnr_retry;
     c.silences = 0;
     const bool requests = stream == Stream::requests_out;
+    if (requests) c.assured = requests_under_way(c) == 0 && c.reads_under_way > 0;
     if (requests) c.requests_awaited = false;
     if (!requests) c.responses_awaited = false;
     if (c.rnr_wait || is_silent(c, requests ? Stream::responses_out : Stream::requests_out)) return;
@@ -72,27 +89,25 @@ class SelectiveRepeat {
     if (c.rnr_wait) return on_receiver_waited_for(c);
     if (!under_way(c)) return;
     const bool asks = is_silent(c, Stream::requests_out), answers = is_silent(c, Stream::responses_out);
-    if (!asks && !answers) return arm(c);  // of each something has been heard meanwhile
+    if ((!asks && !answers) || c.sent_since) return arm(c);  // of each something has been heard or sent meanwhile
+    if (has_retries(c)) {                                    // what is lost is known, and has not been sent again yet
+      earn_retries(c, kRetriesOfATimeout);
+      core_.schedule(c);
+      return arm(c);
+    }
+    if (is_about_to_send(c) && !peer_is_silent(core_, c)) return arm(c);  // that will be answered, too
     if (!may_wait_longer(c)) return;
     if (c.silences < 0xFF) ++c.silences;
-    if (asks) tell_silence(c, Stream::requests_out, c.silences);
-    if (answers) tell_silence(c, Stream::responses_out, c.silences);
-    // All requests have arrived, but an answer is missing: the peer is reminded.
-    if (asks && requests_under_way(c) == 0 && c.reads_under_way > 0) {
-      TurnBudget unused;
-      if (!requests_.send_again(c, {c.sq_done, 0}, c.done_psn, true, unused) || c.state == QpState::error) return;
-    }
+    c.assured = false;
+    if (asks) probe(c, Stream::requests_out);
+    if (answers) probe(c, Stream::responses_out);
     watch(c);
   }
-
-  // The peer has asked again for what was asked before: an answer is missing over there. If none is under way here, the
-  // receipts for it were wrong; all that can be done is to wait for the peer's patience to end.
-  void on_reminder(Context& c) { tell_silence(c, Stream::responses_out, 1); }
 
   // The peer is there after all.
   [[gnu::cold, gnu::noinline]] void stop_resting(Context& c) {
     c.answers_rest = false;
-    tell_silence(c, Stream::responses_out, 1);
+    if (c.responses_under_way > 0) probe(c, Stream::responses_out);
     watch(c);
   }
 
@@ -104,13 +119,18 @@ class SelectiveRepeat {
     const RetryRing& ring = core_.state.retries[c.retry_ring];
     return ring.owner == c.qpn && !ring.empty();
   }
+  // However much there is to send again, no more of it leaves in a recovery than what has been acknowledged since it
+  // began, and 255 packets to begin with. So however wrong the software is about what is lost, it does not send more of
+  // it than gets through.
+  [[nodiscard]] bool may_retry(const Context& c) const { return has_retries(c) && c.retry_credit > 0; }
   void turn(Context& c, TurnBudget& budget) {
-    while (has_retries(c) && !budget.spent() && c.state != QpState::error) {
+    while (may_retry(c) && !budget.spent() && c.state != QpState::error) {
       RetryRing& ring = core_.state.retries[c.retry_ring];
       RetryEntry& e = ring.oldest();
       // What the receiver is not ready for is sent again when it may be: all of it, whatever was planned before.
       if (c.rnr_wait && e.stream == Stream::requests_out) e.count = 0;
-      while (e.count > 0 && budget.bytes > 0) {
+      while (e.count > 0 && budget.bytes > 0 && may_retry(c)) {
+        spend_retry(c);
         if (!send_one_again(c, e, budget)) {
           e.count = 0;
           break;
@@ -133,35 +153,102 @@ class SelectiveRepeat {
     if (told != c.losses_told) return tell(c, stream, {.kind = LossEvent::Kind::acked});
     if (lost(c, stream)) core_.count(Counter::recoveries_left);
     lost(c, stream, false);
-    if (!c.requests_lost && !c.responses_lost) c.retry_ring = RetryRing::kNoRing;
+    if (c.peer_slot != kNoPeer) core_.state.peers[c.peer_slot].reordering.on_recovered();
+    if (c.requests_lost || c.responses_lost) return;
+    c.retry_ring = RetryRing::kNoRing;
+    c.retry_credit = kMostRetryCredit;
   }
 
  private:
   static constexpr std::uint8_t kForever = 7;  // of the RNR retry count only
+  static constexpr std::uint32_t kRetriesOfATimeout = 4;
+  static constexpr std::uint8_t kAnswersThatCount = 32;
 
   [[nodiscard]] static bool under_way(const Context& c) { return packets_under_way(c) > 0 || c.reads_under_way > 0; }
   [[nodiscard]] static bool asks(const Context& c) { return requests_under_way(c) > 0 || c.reads_under_way > 0; }
+
+  // Its turn comes in any case. One that waits for the peer's window may wait for just what it has under way itself.
+  [[nodiscard]] bool is_about_to_send(Context& c) const {
+    if (!c.scheduled) return false;
+    return requests_.may_send(c) || (responses_.has_more(c) && packets_before_response(c) < window_of(core_, c));
+  }
 
   // What is under way when the timer is set is waited for. What is sent later has its turn with the next one.
   void arm(Context& c) {
     c.requests_awaited = asks(c);
     c.responses_awaited = answers_under_way(c) > 0;
+    c.sent_since = false;
     core_.state.timers.arm(core_.slot(c), core_.now() + patience(c));
   }
   // Under way since the timer was set, and nothing has been heard of it.
   [[nodiscard]] static bool is_silent(const Context& c, Stream s) {
     return s == Stream::requests_out ? c.requests_awaited && asks(c) : c.responses_awaited && answers_under_way(c) > 0;
   }
-  [[gnu::cold, gnu::noinline]] void tell_silence(Context& c, Stream stream, std::uint8_t times) {
+  // "What have you got of what I have sent so far?" Of that, nothing that is in the retry queue is still under way.
+  [[gnu::cold, gnu::noinline]] void probe(Context& c, Stream stream) {
+    const bool requests = stream == Stream::requests_out;
+    if (lost(c, stream)) tell(c, stream, {.kind = LossEvent::Kind::silence});
+    wire::Headers& h = core_.start_packet(c, requests ? wire::Opcode::srnic_probe : wire::Opcode::srnic_response_probe,
+                                          outflow(c, stream).next);
+    h.sequence = wire::Sequence{};
+    core_.send_packet();
+    core_.count(Counter::probes_sent);
+  }
+  [[gnu::cold, gnu::noinline]] void on_probed(Context& c, const wire::Packet& p, Stream stream) {
+    const wire::Receipt& r = p.headers.receipt;
     const Outflow flow = outflow(c, stream);
-    if (flow.next == flow.unacked) return;
+    const wire::Psn psn = p.headers.bth.psn;
+    if (psn.ahead_of(flow.next) > 0) return core_.refuse(Refusal::ack_ghost);
+    if (lost(c, stream)) tell(c, stream, {.kind = LossEvent::Kind::acked});
+    if (psn.ahead_of(flow.unacked) <= 0) return on_assured(c, r, psn, stream);
+    const wire::Psn run_end(p.headers.sequence.offset());
+    if (r.run > kMaxWindow || (r.run > 0 && run_end.minus(r.run).ahead_of(r.expected) < 0) ||
+        (r.run > 0 && run_end.ahead_of(flow.next) > 0)) {
+      return core_.refuse(Refusal::ack_ghost);
+    }
+    // A question and its answer were not lost, but what was asked about may always be: too long for the way, perhaps.
+    if (c.silences < kAnswersThatCount && c.retries_left < c.retry_count) ++c.retries_left;
+    core_.count(Counter::rcvd_seq_err);
     lost(c, stream, true);
-    tell(c, stream, {.kind = LossEvent::Kind::silence, .run = times});
+    tell(c, stream,
+         {.kind = LossEvent::Kind::probed, .silences = c.silences, .run = r.run, .psn = psn, .run_end = run_end});
+  }
+  // All that was sent before the probe has arrived. The peer is there, and what it owes will come; unless it knows of
+  // no READ that it has to answer, though we wait for one: then patience must have an end.
+  void on_assured(Context& c, const wire::Receipt& r, wire::Psn psn, Stream stream) {
+    const bool forgotten = stream == Stream::requests_out && c.reads_under_way > 0 && r.run == 0 && psn == c.next_psn;
+    if (forgotten) return;
+    c.assured = true;
+    c.retries_left = c.retry_count;
+    if (under_way(c) && !c.rnr_wait) arm(c);
+  }
+
+  // Packets that had arrived before have arrived again: what was taken for a loss was none.
+  [[gnu::cold, gnu::noinline]] void on_duplicates(Context& c, std::uint32_t packets) {
+    if (c.peer_slot == kNoPeer) return;
+    Peer& peer = core_.state.peers[c.peer_slot];
+    const std::uint32_t needless = std::min(packets, peer.resent);
+    if (needless == 0) return;  // the network's doing
+    peer.resent -= needless;
+    core_.count(Counter::needless_resends, needless);
+    peer.reordering.on_needless();
+    if (c.window_cut) with_congestion(core_.state.config.congestion, [&](auto cc) { cc.undo_silence(c); });
+    c.window_cut = false;
+  }
+  static void earn_retries(Context& c, std::uint32_t packets) {
+    c.retry_credit = static_cast<std::uint8_t>(std::min<std::uint32_t>(c.retry_credit + packets, kMostRetryCredit));
+  }
+  void spend_retry(Context& c) {
+    --c.retry_credit;
+    if (c.peer_slot == kNoPeer) return;
+    ++core_.state.peers[c.peer_slot].resent;
+    stop_timing(core_, c);
   }
   // The receiver had not been ready, and may be by now. While it is not, answers are not forgotten.
   [[gnu::cold, gnu::noinline]] void on_receiver_waited_for(Context& c) {
     c.rnr_wait = false;
-    if (is_silent(c, Stream::responses_out)) tell_silence(c, Stream::responses_out, 1);
+    if (is_silent(c, Stream::responses_out)) probe(c, Stream::responses_out);
+    earn_retries(c, requests_under_way(c));  // the receiver has asked for all of it
     lost(c, Stream::requests_out, true);
     tell(c, Stream::requests_out, {.kind = LossEvent::Kind::refused});
     core_.schedule(c);
@@ -181,7 +268,7 @@ class SelectiveRepeat {
 
   void control_congestion(Context& c, std::uint32_t acked, std::uint32_t marked) {
     with_congestion(core_.state.config.congestion, [&](auto cc) {
-      cc.on_ack(c, core_.state.config.window_packets, acked, marked, packets_under_way(c));
+      cc.on_ack(c, srnic_window(core_.state.config), acked, marked, packets_under_way(c));
     });
   }
 
@@ -208,6 +295,7 @@ class SelectiveRepeat {
   [[gnu::noinline]] void on_bad_news(Context& c, const wire::Packet& p, Stream stream, std::int32_t ahead) {
     const std::uint8_t syndrome = p.headers.receipt.syndrome;
     if (syndrome == wire::Receipt::kMissing) return on_missing(c, p, stream);
+    if (syndrome == wire::Receipt::kProbed) return on_probed(c, p, stream);
     const wire::Syndrome s = wire::Syndrome::decode(syndrome);
     if (s.kind == wire::Syndrome::Kind::nak) return on_nak(c, p, stream, s.nak_code());
     if (s.kind != wire::Syndrome::Kind::rnr || stream != Stream::requests_out) {
@@ -245,7 +333,14 @@ class SelectiveRepeat {
     core_.count(Counter::rcvd_seq_err);
     core_.count(Counter::packet_seq_err);
     lost(c, stream, true);
+    hasten(c);
     tell(c, stream, {.kind = LossEvent::Kind::sacked, .run = r.run, .psn = psn, .anchor = p.headers.sequence});
+  }
+  // A gap is known of: whether it is a loss is asked sooner than after a silence.
+  void hasten(Context& c) {
+    c.assured = false;
+    const Time soon = core_.now() + patience(c);
+    if (!c.rnr_wait && soon < c.deadline) core_.state.timers.arm(core_.slot(c), soon);
   }
 
   void on_missing(Context& c, const wire::Packet& p, Stream stream) {
@@ -279,20 +374,32 @@ class SelectiveRepeat {
     core_.state.timers.arm(core_.slot(c), core_.now() + wire::rnr_delay(timer_code));
   }
 
-  // The local ACK timeout is what the program is ready to wait before a retry counts. The card looks after the oldest
-  // packet much sooner, ever more seldom.
+  // After so long an answer is missed: the peer's usual time to answer, and what it varies by. While a gap is known of,
+  // what was sent behind it need only have had the time to be overtaken.
+  [[nodiscard]] Time usual_patience(const Context& c) const {
+    const Time shortest = core_.state.config.probe_delay;
+    if (c.peer_slot == kNoPeer) return shortest;
+    const AnswerTime& usual = core_.state.peers[c.peer_slot].answer_time;
+    const bool gap = (c.requests_lost || c.responses_lost) && usual.known();
+    return gap ? std::max(usual.reordering(), shortest / 8) : std::max(usual.longest(), shortest);
+  }
+  // The local ACK timeout is what the program is ready to wait before a retry counts; under load answers may take
+  // longer than that, and do not count. The card asks much sooner, ever more seldom.
   [[nodiscard]] Time full_patience(const Context& c) const {
-    return c.ack_timeout == 0 ? kLongest : wire::ack_timeout(c.ack_timeout);
+    const Time own = c.ack_timeout == 0 ? kLongest : wire::ack_timeout(c.ack_timeout);
+    return c.peer_slot == kNoPeer ? own : std::max(own, core_.state.peers[c.peer_slot].answer_time.longest());
   }
   [[nodiscard]] Time patience(const Context& c) const {
-    const Time probe = core_.state.config.probe_delay << std::min<std::uint8_t>(c.silences, 20);
-    return std::min(probe, full_patience(c));
+    if (c.assured) return full_patience(c);  // it has all, and what it owes it looks after itself
+    return std::min(usual_patience(c) << std::min<std::uint8_t>(c.silences, 20), full_patience(c));
   }
   // False: this was the last time.
   bool may_wait_longer(Context& c) {
-    if (patience(c) < full_patience(c)) return true;
+    if (patience(c) < full_patience(c) || c.assured) return true;
     core_.count(Counter::local_ack_timeout_err);
+    c.window_cut = true;
     with_congestion(core_.state.config.congestion, [&](auto cc) { cc.on_silence(c); });
+    note_silence(core_, c);
     if (c.ack_timeout == 0) return true;
     if (c.retries_left > 0) {
       --c.retries_left;

@@ -64,6 +64,7 @@ class Arrivals {
     if (arrival == Arrival::too_far) return core_.refuse(Refusal::too_far_ahead);
     core_.refuse(Refusal::psn_duplicate);
     core_.count(Counter::duplicate_request);
+    note_duplicate(c);
     if (!receipts_.owes(c, f.stream)) receipts_.owe(c, f.stream);
   }
 
@@ -72,7 +73,10 @@ class Arrivals {
     if ((p.flow.traffic_class & 3) != kCongested) [[likely]]
       return;
     core_.count(Counter::ecn_marked_pkts);
-    if (c.marked != 0xFFFF) ++c.marked;
+    if (c.marked != wire::Receipt::kMostMarked) ++c.marked;
+  }
+  static void note_duplicate(Context& c) {
+    if (c.duplicates != wire::Receipt::kMostDuplicates) ++c.duplicates;
   }
 
   template <class Side>
@@ -88,6 +92,7 @@ class Arrivals {
     if (!f.recovering()) core_.count(Counter::recoveries_entered);
     const SrnicInbound before = f.in;
     const Growth growth = grow_run(f, psn);
+    if (growth == Growth::repeats) note_duplicate(c);
     if (growth == Growth::begins && before.run != 0 && receipts_.owes(c, f.stream)) {
       receipts_.tell_arrived(c, f, before.run_end.minus(1), before.run, before.newest);
     }

@@ -65,7 +65,9 @@ class Receipts {
     h.receipt = {.syndrome = c.owed_syndrome,
                  .expected = requests_in(c).expected,
                  .run = 0,
-                 .marked = std::exchange(c.marked, std::uint16_t{0})};
+                 .marked = c.marked,
+                 .duplicates = static_cast<std::uint8_t>(c.duplicates)};
+    c.marked = c.duplicates = 0;
     core_.count(Counter::acks_sent);
   }
 
@@ -76,6 +78,13 @@ class Receipts {
   }
   void tell_missing(Context& c, const Inflow& f, wire::Psn psn, std::uint16_t count) {
     emit(c, f, psn, f.in.newest, {.syndrome = wire::Receipt::kMissing, .expected = f.expected, .run = count});
+  }
+  // At once, too: what there is of packets up to `psn`.
+  void answer_probe(Context& c, const Inflow& f, wire::Psn psn) {
+    const bool all = psn.ahead_of(f.expected) <= 0;
+    const std::uint16_t owed = f.stream == Stream::requests_in ? c.saved_pending : 0;
+    emit(c, f, psn, wire::Sequence(0, 0, f.in.run_end.raw()),
+         {.syndrome = wire::Receipt::kProbed, .expected = f.expected, .run = all ? owed : f.in.run});
   }
 
  private:
@@ -99,7 +108,9 @@ class Receipts {
         core_.start_packet(c, requests ? wire::Opcode::srnic_ack : wire::Opcode::srnic_response_ack, psn);
     h.sequence = at;
     h.receipt = receipt;
-    h.receipt.marked = std::exchange(c.marked, std::uint16_t{0});
+    h.receipt.marked = c.marked;
+    h.receipt.duplicates = static_cast<std::uint8_t>(c.duplicates);
+    c.marked = c.duplicates = 0;
     core_.send_packet();
     core_.count(Counter::acks_sent);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "nic/breaking.h"
+#include "nic/peer_traffic.h"
 #include "nic/srnic/receipts.h"
 #include "nic/srnic/streams.h"
 #include "nic/transport/local_work.h"
@@ -38,12 +39,13 @@ class RequestsOut {
 
   void turn(Context& c, TurnBudget& budget) {
     WorkFetch<W> fetch(core_, c);
-    while (!budget.spent() && may_send(c)) {
+    while (!budget.spent() && budget.room > 0 && may_send(c)) {
       Work& w = fetch.next(budget.works);
       if (is_local(w.kind)) {
         do_local_work(c, w);
       } else if (reads_back(w.kind)) {
         ask(c, w);
+        --budget.room;
       } else {
         send_message(c, w, budget);
       }
@@ -126,6 +128,7 @@ class RequestsOut {
     if (const Refusal r = emit_ask(c, w, c.sq_next, c.next_psn); r != Refusal::none) {
       return stall(c, Status::local_protection, r);
     }
+    time_answer(core_, c, c.next_psn);
     c.next_psn = c.next_psn.plus(1);
     c.long_read = is_long(c, w);
     ++c.reads_under_way;
@@ -135,18 +138,22 @@ class RequestsOut {
   void send_message(Context& c, Work& w, TurnBudget& budget) {
     if (c.next_offset == 0 && uses_receive(w.kind)) ssn_of(w) = c.next_ssn++;
     const std::uint32_t window = window_of(core_, c);
-    while (budget.bytes > 0 && packets_under_way(c) < window) {
+    while (budget.bytes > 0 && budget.room > 0 && packets_under_way(c) < window) {
+      const std::uint32_t room = std::min(window - packets_under_way(c), budget.room);
       const std::uint32_t left = w.length - c.next_offset;
       typename Core<W>::Train train;
       if (left > path_mtu(c)) {
-        const std::uint32_t room = window - packets_under_way(c);
         const bool whole = w.sges == 1;
         train = core_.train_of(
             c, {.bytes = left, .message = w.length, .room = room, .turn = budget.bytes, .in_one_piece = whole});
       }
       const std::uint32_t packets = train.packets;
-      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, false, train}, c.next_psn, budget);
+      const bool ends_turn = packets >= room || budget.bytes <= std::int64_t{packets} << c.mtu_shift;
+      const bool asks = ends_turn && must_ask(core_, c);
+      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, asks, train}, c.next_psn, budget);
       if (r != Refusal::none) return stall(c, Status::local_protection, r);
+      if (core_.out.headers.bth.ack_request) time_answer(core_, c, c.next_psn.plus(packets - 1));
+      budget.room -= packets;
       c.next_psn = c.next_psn.plus(packets);
       c.next_offset += packets << c.mtu_shift;
       if (packets << c.mtu_shift >= left) {

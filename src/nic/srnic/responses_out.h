@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "nic/breaking.h"
+#include "nic/peer_traffic.h"
 #include "nic/srnic/receipts.h"
 #include "nic/srnic/streams.h"
 #include "nic/transport/packets.h"
@@ -47,10 +48,17 @@ class ResponsesOut {
 
   // New responses, oldest first.
   void turn(Context& c, TurnBudget& budget) {
-    while (has_more(c) && !budget.spent() && packets_before_response(c) < window_of(core_, c)) {
+    while (has_more(c) && !budget.spent() && budget.room > 0 && packets_before_response(c) < window_of(core_, c)) {
+      const std::uint32_t room = std::min(window_of(core_, c) - packets_before_response(c), budget.room);
       SavedResponse* s = find(c, c.responses.out_next);
-      const Train train = train_of(c, *s, budget);
-      if (!send(c, *s, c.responses.out_next, {.train = train}, budget)) return;
+      const Train train = train_of(c, *s, room, budget);
+      const bool ends_turn = train.packets >= room || budget.bytes <= std::int64_t{train.packets} << c.mtu_shift;
+      const bool asks = ends_turn && must_ask(core_, c);
+      if (!send(c, *s, c.responses.out_next, {.asks = asks, .train = train}, budget)) return;
+      budget.room -= train.packets;
+      if (core_.out.headers.bth.ack_request) {
+        time_answer(core_, c, c.responses.out_next.plus(train.packets - 1), true);
+      }
       c.responses.out_next = c.responses.out_next.plus(train.packets);
       c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + train.packets);
     }
@@ -109,10 +117,9 @@ class ResponsesOut {
   }
 
   using Train = typename Core<W>::Train;
-  [[nodiscard]] Train train_of(const Context& c, const SavedResponse& s, const TurnBudget& budget) {
+  [[nodiscard]] Train train_of(const Context& c, const SavedResponse& s, std::uint32_t room, const TurnBudget& budget) {
     if (s.atomic) return {};
     const std::uint32_t left = s.length - (c.responses.out_next.since(s.first) << c.mtu_shift);
-    const std::uint32_t room = window_of(core_, c) - packets_before_response(c);
     return core_.train_of(c, {.bytes = left, .message = s.length, .room = room, .turn = budget.bytes});
   }
 

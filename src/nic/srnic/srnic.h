@@ -20,8 +20,10 @@ class Srnic {
 
   // Active, with credit: it may stand in the schedule queue.
   [[nodiscard]] bool ready(Context& c) {
-    if (recovery_.has_retries(c) || requests_out_.may_send(c)) return true;
-    return responses_out_.has_more(c) && packets_before_response(c) < window_of(core_, c);
+    if (recovery_.may_retry(c)) return true;
+    const bool has_credit =
+        requests_out_.may_send(c) || (responses_out_.has_more(c) && packets_before_response(c) < window_of(core_, c));
+    return has_credit && may_go_or_waits(core_, c);
   }
 
   void on_packet(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
@@ -32,9 +34,11 @@ class Srnic {
       case wire::Verb::response_ack: recovery_.on_receipt(c, p, Stream::responses_out); break;
       case wire::Verb::read_response:
       case wire::Verb::atomic_ack: on_response(c, p); break;
+      case wire::Verb::probe: return on_probe(c, p, requests_in(c));
+      case wire::Verb::response_probe: return on_probe(c, p, responses_in(c));
       default:
         if (info.receipt && !took_receipt(c, p)) return;
-        on_request(c, p, info);
+        on_request(c, p);
         // A request lets nothing of ours go on but answers: the requester's part of the context need not be fetched.
         if (!info.receipt && !responses_out_.has_more(c)) return;
     }
@@ -43,11 +47,14 @@ class Srnic {
 
   // What was lost first, then what is owed to the peer, then what is new.
   void turn(Context& c, TurnBudget& budget) {
+    const wire::Psn next_request = c.next_psn;
+    const std::uint32_t responses_before = c.responses_under_way;
     recovery_.turn(c, budget);
     if (c.state != QpState::error) responses_out_.turn(c, budget);
     if (c.state != QpState::error) requests_out_.turn(c, budget);
     if (c.state == QpState::error) return;
-    recovery_.watch(c);
+    const bool requests = c.next_psn != next_request, responses = c.responses_under_way != responses_before;
+    requests || responses ? recovery_.sent(c, requests, responses) : recovery_.watch(c);
     requests_out_.note_drained(c);
   }
 
@@ -90,13 +97,22 @@ class Srnic {
     recovery_.on_receipt(c, p, Stream::requests_out);
     return c.state != QpState::error;
   }
-  void on_request(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+  void on_request(Context& c, const wire::Packet& p) {
     if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
-    const Inflow flow = requests_in(c);
-    // Who asks for a READ again misses the answer, or its timer is as short as ours: the answer's own timer knows.
-    const bool reminder = !info.payload && p.headers.bth.psn.ahead_of(flow.expected) < 0;
-    arrivals_.on_packet(requests_in_, c, flow, p);
-    if (reminder && c.state != QpState::error) recovery_.on_reminder(c);
+    arrivals_.on_packet(requests_in_, c, requests_in(c), p);
+  }
+  [[gnu::cold, gnu::noinline]] void on_probe(Context& c, const wire::Packet& p, const Inflow& flow) {
+    const wire::Psn psn = p.headers.bth.psn;
+    if (c.responder_stopped && flow.stream == Stream::requests_in) return core_.refuse(Refusal::qp_not_ready);
+    if (psn.ahead_of(flow.expected) > static_cast<std::int32_t>(kMaxWindow))
+      return core_.refuse(Refusal::too_far_ahead);
+    receipts_.answer_probe(c, flow, psn);
+    // The oldest packet is here, and the software should have said so: it has not heard of it, perhaps.
+    if (flow.recovering() && flow.run_start().ahead_of(flow.expected) <= 0) {
+      core_.tell({.stream = flow.stream, .kind = LossEvent::Kind::arrived, .psn = flow.expected, .base = flow.expected},
+                 c);
+    }
+    go_on(c);
   }
   void on_response(Context& c, const wire::Packet& p) {
     const std::uint32_t done = c.sq_done;
@@ -104,9 +120,11 @@ class Srnic {
     arrivals_.on_packet(responses_in_, c, responses_in(c), p);
     if (c.state == QpState::error) return;
     if (c.sq_done != done || c.responses.in_expected != expected) recovery_.answered(c, unacked);
+    if (c.unacked_psn != unacked) on_answer(core_, c, c.unacked_psn);
   }
 
   void go_on(Context& c) {
+    settle_account(core_, c);
     if (c.state == QpState::error) return;
     if (ready(c)) core_.schedule(c);
     requests_out_.note_drained(c);

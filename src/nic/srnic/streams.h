@@ -94,7 +94,7 @@ inline std::uint32_t packets_before_response(const Context& c) {
 template <World W>
 [[nodiscard]] std::uint32_t window_of(const Core<W>& core, const Context& c) {
   const CardConfig& config = core.state.config;
-  return with_congestion(config.congestion, [&](auto cc) { return cc.window(c, config.window_packets); });
+  return with_congestion(config.congestion, [&](auto cc) { return cc.window(c, srnic_window(config)); });
 }
 // Every so many packets, and often enough that a window never fills without. Of a train: if one of its packets would.
 template <World W>
@@ -167,7 +167,7 @@ inline void begin_dialect(Context& c, Dialect dialect, const CardConfig& config)
   c.responses_under_way = 0;
   c.responses.in_expected = c.next_psn;
   c.next_ssn = 0;
-  with_congestion(config.congestion, [&](auto cc) { cc.start(c, config.window_packets); });
+  with_congestion(config.congestion, [&](auto cc) { cc.start(c, srnic_window(config)); });
   mark_capable(c, config);
 }
 

@@ -33,8 +33,9 @@ class Answers {
     } else {
       on_atomic_ack(c, p);
     }
+    settle_account(core_, c);
     if (c.state == QpState::error) return;
-    if (sender_.may_send(c)) core_.schedule(c);
+    if (sender_.may_send(c) && may_go_or_waits(core_, c)) core_.schedule(c);
     sender_.note_drained(c);
   }
 

@@ -16,7 +16,9 @@ class Roce {
  public:
   Roce(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
 
-  [[nodiscard]] bool ready(Context& c) { return c.saved_pending > 0 || sender_.may_send(c); }
+  [[nodiscard]] bool ready(Context& c) {
+    return c.saved_pending > 0 || (sender_.may_send(c) && may_go_or_waits(core_, c));
+  }
 
   void on_packet(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (info.service == wire::Service::uc) return receiver_.on_unreliable(c, p, info);

@@ -6,6 +6,7 @@
 
 #include "base/canary.h"
 #include "nic/breaking.h"
+#include "nic/peer_traffic.h"
 #include "nic/recovery/go_back_n.h"
 #include "nic/transport/local_work.h"
 #include "nic/transport/packets.h"
@@ -23,12 +24,13 @@ class Sender {
   // Sends until the budget, the work, the window or a fence ends it.
   void turn(Context& c, TurnBudget& budget) {
     WorkFetch<W> fetch(core_, c);
-    while (!budget.spent() && may_send(c)) {
+    while (!budget.spent() && budget.room > 0 && may_send(c)) {
       Work& w = fetch.next(budget.works);
       if (is_local(w.kind)) {
         do_local_work(c, w);
       } else if (reads_back(w.kind)) {
         send_read_or_atomic(c, w);
+        budget.room -= std::min(packets_of(w.length, c.mtu_shift), budget.room);
       } else {
         send_message(c, w, budget);
       }
@@ -116,6 +118,7 @@ class Sender {
       h.reth = {w.remote.address + c.next_offset, wire::Key(w.key), w.length - c.next_offset};
     }
     core_.send_packet();
+    if (c.next_psn == c.sent_psn) time_answer(core_, c, c.next_psn);
     advance_psn(c, canary(Canary::read_takes_one_psn) ? 1 : packets);
     ++c.reads_under_way;
     c.next_offset = 0;
@@ -127,7 +130,7 @@ class Sender {
     const MessageOpcodes& opcodes = c.service == wire::Service::rc ? rc_opcodes(w.kind) : uc_opcodes(w.kind);
     const std::uint32_t mtu = path_mtu(c);
     const bool reliable = c.service == wire::Service::rc;
-    while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < core_.roce_window(c)) {
+    while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < core_.roce_window(c) && budget.room > 0) {
       const std::uint32_t bytes = std::min(mtu, w.length - c.next_offset);
       const bool starts = c.next_offset == 0, ends = c.next_offset + bytes == w.length;
       Pieces pieces;
@@ -135,13 +138,16 @@ class Sender {
         return stall(c, Status::local_protection, r);
       }
       wire::Headers& h = core_.start_packet(c, opcodes.at(starts, ends), c.next_psn);
-      fill_headers(c, w, starts, ends, h);
+      const bool ends_turn = budget.bytes <= bytes || budget.room == 1;
+      fill_headers(c, w, {starts, ends, ends_turn && must_ask(core_, c)}, h);
       core_.out.last = ends && core_.is_last(c, c.sq_next);
       core_.out.payload = {pieces.data(), pieces.size()};
       core_.out.payload_bytes = bytes;
       core_.send_packet();
+      if (h.bth.ack_request && c.next_psn == c.sent_psn) time_answer(core_, c, c.next_psn);
       advance_psn(c, 1);
       budget.bytes -= bytes;
+      --budget.room;
       c.next_offset += bytes;
       if (ends) {
         c.next_offset = 0;
@@ -163,14 +169,18 @@ class Sender {
     return gather(core_, c, sges_of(w), c.next_offset, bytes, pieces);
   }
 
-  void fill_headers(Context& c, const Work& w, bool starts, bool ends, wire::Headers& h) {
-    if (starts && (w.kind == WorkKind::write || w.kind == WorkKind::write_immediate)) {
+  struct PacketPlace {
+    bool starts, ends;  // its message
+    bool asks;          // for an acknowledgement, in any case
+  };
+  void fill_headers(Context& c, const Work& w, PacketPlace at, wire::Headers& h) {
+    if (at.starts && (w.kind == WorkKind::write || w.kind == WorkKind::write_immediate)) {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
-    if (!ends) [[unlikely]] {
+    if (!at.ends) [[unlikely]] {
       const auto every =
           std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(core_.roce_window(c) / 2, 1U));
-      h.bth.ack_request = ++c.since_ack_request >= every;
+      h.bth.ack_request = ++c.since_ack_request >= every || at.asks;
     } else {
       h.bth.ack_request = true;
       h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;

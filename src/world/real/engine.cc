@@ -21,7 +21,9 @@ constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement wai
 constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
 constexpr std::uint32_t kLastLooks = 32;     // at the sockets, for what one who has gone left there
 constexpr std::uint32_t kMaxQps = 1U << kPlaceShift;
-constexpr Time kProbeDelay = milliseconds(1);  // programs that share processors are often silent for shorter
+constexpr Time kProbeDelay = milliseconds(1);   // programs that share processors are often silent for shorter
+constexpr std::uint32_t kSrnicWindow = 1024;    // packets: as much as READs of one connection have under way in roce
+constexpr Time kTargetDelay = milliseconds(1);  // of an answer, when programs share processors
 constexpr std::uint32_t kEarlyNotes = 16384;
 
 host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory) {
@@ -35,9 +37,15 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   config.card.max_srqs = 1U << 12;
   config.card.region_slot_bits = 16;
   config.card.congestion = settings.congestion;
-  config.card.window_packets = settings.window;
+  config.card.window_packets = settings.window.value_or(nic::CardConfig{}.window_packets);
+  config.card.srnic_window_packets = settings.window.value_or(kSrnicWindow);
   config.card.requester_bitmaps = settings.requester_bitmaps;
   config.card.probe_delay = kProbeDelay;
+  // Who waits for a peer's window waits in line, whatever its service level: other policies know no such line.
+  const bool in_turn = settings.policy == nic::Policy::round_robin;
+  const bool shares = in_turn && settings.congestion != nic::CongestionControl::none;
+  config.card.target_delay = shares ? kTargetDelay : 0;
+  config.card.peer_shift = kPlaceShift;
   config.card.early_notes = kEarlyNotes;
   config.card.policy = settings.policy;
   config.card.weights = settings.weights;

@@ -87,7 +87,7 @@ TEST(Negotiation, TakesNoForAnAnswerFromACardThatSpeaksRoceOnly) {
 
 TEST(Negotiation, OldAndNewVersionsWithNothingInCommonSpeakRoceWhoeverAsks) {
   for (const auto& [one, other] :
-       {std::pair{kOurs, wire::DialectVersions{3, 4}}, {wire::DialectVersions{1, 1}, kOurs}}) {
+       {std::pair{kOurs, wire::DialectVersions{4, 5}}, {wire::DialectVersions{1, 2}, kOurs}}) {
     Side asker(one), asked(other);
     (void)asker.wants(0, connection());
     EXPECT_EQ(asker.answered(0, other), Outcome::roce);

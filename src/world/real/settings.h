@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct Settings {
   std::vector<wire::Address> addresses;  // of the device's port; empty: machine_addresses()
   TransportChoice transport = TransportChoice::automatic;
   nic::CongestionControl congestion = nic::CongestionControl::dctcp;
-  std::uint32_t window = nic::CardConfig{}.window_packets;
+  std::optional<std::uint32_t> window{};  // packets of a connection under way
   bool requester_bitmaps = true;
   WireChoice wire = WireChoice::automatic;
   bool one_copy = true;            // where the kernel allows it, long payloads are copied from program to program

@@ -90,17 +90,21 @@ Task<host::CompletionQueue*> Host::completion_event(std::uint32_t channel) {
 }
 
 void Host::on_parcel(Time now, const Parcel& parcel) {
-  if (look_after_ > 0) {
-    if (held_.empty()) world_.wake(index_, look_at_ = now + look_after_);
-    return held_.add(parcel);
-  }
+  if (const auto until = stopped_until(now)) return hold(parcel, *until);
+  if (look_after_ > 0) return hold(parcel, now + look_after_);
   card_.on_packet(now, parcel.packet());
   drive(now);
+}
+
+void Host::hold(const Parcel& parcel, Time until) {
+  if (held_.empty()) world_.wake(index_, look_at_ = until);
+  held_.add(parcel);
 }
 
 void Host::on_refused(Time, Refusal why) { card_.on_refused(why); }
 
 void Host::on_wake(Time now) {
+  if (const auto until = stopped_until(now)) return world_.wake(index_, *until);
   if (!held_.empty() && now >= look_at_) held_.hand_over([&](auto packets) { card_.on_packets(now, packets); });
   card_.on_time(now);
   drive(now);

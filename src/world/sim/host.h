@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -73,6 +74,13 @@ class Host {
   // Packets are looked at so long after the first of them has come, all at once. Those that came to be refused are not
   // among them.
   void look_after(Time delay) { look_after_ = delay; }
+  // From `at` on the host does nothing for so long, as a program that computes, or has lost its processor: what comes
+  // meanwhile waits, and so do its own deadlines. It may do so every so often.
+  void stop(Time at, Time how_long, Time every = kNever) {
+    stops_at_ = at;
+    stops_for_ = how_long;
+    stops_every_ = every;
+  }
   void ring_doorbells();  // after calls to the device itself
 
   // -- to be awaited --
@@ -88,6 +96,12 @@ class Host {
 
  private:
   static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
+  // When it goes on, if it does nothing now.
+  [[nodiscard]] std::optional<Time> stopped_until(Time now) const {
+    const Time since = now < stops_at_ ? stops_for_ : (now - stops_at_) % stops_every_;
+    return since < stops_for_ ? std::optional(now - since + stops_for_) : std::nullopt;
+  }
+  void hold(const Parcel& parcel, Time until);
   void drive(Time now);
   void serve_control(Time now);
 
@@ -105,6 +119,7 @@ class Host {
   std::deque<TimedAnswer> answers_;  // from the software to the card
   bool turns_first_ = false;
   Time look_after_ = 0, look_at_ = 0;
+  Time stops_at_ = 0, stops_for_ = 0, stops_every_ = kNever;
   HeldParcels held_;
   Signal news_;
   std::deque<std::vector<std::uint64_t>> memory_;  // in words: atomics want alignment
