@@ -1,0 +1,65 @@
+"""Programs at their own depth, many queue pairs, several at once: nothing is lost, so next to nothing is sent again."""
+
+import re
+
+from stage import Stage, free_port, main
+
+MOST_AGAIN = 0.0001  # of all packets sent
+
+
+def counted(said, counter):
+    found = re.search(rf"^\s*{counter}\s+(\d+)", said, re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+class Load(Stage):
+    def expect_nothing_again(self, said):
+        sent = counted(said, "sent_pkts")
+        again = counted(said, "retransmitted_pkts") + counted(said, "read_responses_resent")
+        self.assertGreater(sent, 0, said)
+        self.assertLessEqual(again, MOST_AGAIN * sent, said)
+
+    def start_pair(self, address, *command, flags=()):
+        port = free_port()
+        both = {"address": address, "flags": ("--stats", *flags)}
+        server = self.start(*command, "-p", port, **both)
+        self.wait_for_port(server, port)
+        return server, self.start(*command, "-p", port, address, **both)
+
+    def finish_all(self, pairs):
+        for server, client in pairs:
+            self.expect_nothing_again(self.finish(client, server))
+            self.expect_nothing_again(self.finish(server, client))
+
+    def test_perftest_with_many_queue_pairs_sends_nothing_again(self):
+        """At perftest's depth of 128 srnic once sent each packet five times, and was a tenth as fast as roce."""
+        for wire in "udp", "shm":
+            for transport in "srnic", "roce":
+                for program, bytes_, messages in (("ib_write_bw", 65536, 400), ("ib_write_bw", 64, 4000),
+                                                  ("ib_read_bw", 65536, 200), ("ib_read_bw", 64, 2000)):
+                    with self.subTest(wire=wire, transport=transport, program=program, bytes=bytes_):
+                        command = (program, "-F", "-q", 64, "-s", bytes_, "-n", messages)
+                        flags = ("--wire", wire, "--transport", transport)
+                        self.finish_all([self.start_pair(self.address(), *command, flags=flags)])
+
+    def test_four_pairs_at_once_send_nothing_again(self):
+        for wire in "udp", "shm":
+            with self.subTest(wire=wire):
+                address = self.address()
+                command = ("ib_write_bw", "-F", "-q", 16, "-s", 65536, "-n", 400)
+                self.finish_all([self.start_pair(address, *command, flags=("--wire", wire)) for _ in range(4)])
+
+    def test_four_programs_to_one_send_nothing_again(self):
+        for wire in "udp", "shm":
+            with self.subTest(wire=wire):
+                address, flags = self.address(), ("--stats", "--wire", wire)
+                server = self.start("rping", "-s", "-P", "-a", address, "-p", 7010, address=address, flags=flags)
+                self.ask(server, "rping", "-c", "-C", 1, "-a", address, "-p", 7010, address=address, flags=flags)
+                clients = [self.start("rping", "-c", "-V", "-C", 500, "-S", 60000, "-a", address, "-p", 7010,
+                                      address=address, flags=flags) for _ in range(4)]
+                for client in clients:
+                    self.expect_nothing_again(self.finish(client, server))
+
+
+if __name__ == "__main__":
+    main()
