@@ -124,6 +124,7 @@ struct alignas(64) Context {
   bool waits : 1 = false;              // among those that wait until more may be under way to the peer (nic/peers.h)
   bool woken : 1 = false;              // it has waited long enough, and its turn is next
   bool window_cut : 1 = false;         // srnic: because of a timeout that may turn out to have been no loss
+  bool unheard : 1 = false;            // what it has under way is most likely gone: it takes nobody's room at the peer
   bool sent_since : 1 = false;         // srnic: something new has left since the timer was set
   bool assured : 1 = false;            // srnic: the peer has said that it has everything, since it was asked last
   Dialect dialect : 2 = Dialect::roce;

@@ -15,10 +15,13 @@ namespace weft::nic {
 
 inline constexpr std::uint32_t kAnyRoom = ~0U;
 
-// What a connection has under way, in packets. In roce a READ counts its answer.
+// What a connection has under way to its peer, in packets. In roce a READ counts its answer. What its receiver was not
+// ready for has been dropped there; of one that has not been heard of for long, all may be gone, and without a timer
+// nobody would know. If that counted, one connection that waits for ever would keep all others to this peer waiting.
 [[nodiscard]] inline std::uint32_t packets_out(const Context& c) {
   if (c.state == QpState::error) return 0;
-  return c.dialect == Dialect::srnic ? packets_under_way(c) : c.next_psn.since(c.unacked_psn);
+  if (c.dialect != Dialect::srnic) return c.ack_timeout == 0 ? 0 : c.next_psn.since(c.unacked_psn);
+  return c.unheard ? 0 : packets_before_response(c);
 }
 
 // Is there a window to share? Without a target for answer times there is none.
@@ -27,15 +30,15 @@ template <World W>
   return core.state.config.target_delay != 0 && c.peer_slot != kNoPeer;
 }
 
-// How many packets may leave now, as far as the peer is concerned. To one that has fallen silent everybody sends one,
-// to find out for itself.
+// How many packets may leave now, as far as the peer is concerned. If that has fallen silent everybody sends one, to
+// find out for itself; and so does a connection that has not been heard of.
 template <World W>
 [[nodiscard]] std::uint32_t peer_room(const Core<W>& core, const Context& c) {
   if (!shares_window(core, c)) return kAnyRoom;
   const Peer& p = core.state.peers[c.peer_slot];
+  if (p.silent || c.unheard) [[unlikely]]
+    return c.next_psn == c.unacked_psn && c.responses_under_way == 0 ? 1 : 0;
   const std::uint32_t out = packets_out(c);
-  if (p.silent) [[unlikely]]
-    return out == 0 ? 1 : 0;
   if (p.first != kNone && !c.woken) return 0;
   const std::uint32_t used = p.under_way - c.counted + out;
   return used < p.window.packets() ? p.window.packets() - used : 0;
@@ -47,7 +50,7 @@ template <World W>
 [[nodiscard]] bool must_ask(const Core<W>& core, const Context& c) {
   if (!shares_window(core, c)) return false;
   const Peer& p = core.state.peers[c.peer_slot];
-  return p.first != kNone || (p.under_way - c.counted + packets_out(c)) * 2 >= p.window.packets();
+  return c.unheard || p.first != kNone || (p.under_way - c.counted + packets_out(c)) * 2 >= p.window.packets();
 }
 
 // May a connection that has something to send have a turn? If not it waits in line, and gets one when it may.
@@ -56,7 +59,7 @@ template <World W>
   if (c.waits) return false;
   if (peer_room(core, c) > 0) return true;
   Peer& p = core.state.peers[c.peer_slot];
-  if (p.silent) return false;  // its own timer knows
+  if (p.silent || c.unheard) return false;  // its own timer knows
   p.window.note_full();
   c.waits = true;
   if (c.woken) {  // somebody had the room before it

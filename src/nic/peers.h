@@ -74,7 +74,9 @@ class Peers {
       free = static_cast<std::uint16_t>(table_.size());
     }
     if (free == kNoPeer) {
-      free = static_cast<std::uint16_t>(1 + card % kMost);
+      std::uint32_t mixed = card;
+      for (const std::uint8_t byte : address.bytes) mixed = mixed * 31 + byte;
+      free = static_cast<std::uint16_t>(1 + mixed % kMost);
       ++table_[free - 1].connections;
       return free;
     }

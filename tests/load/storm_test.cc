@@ -74,8 +74,8 @@ TEST(Storm, DoesNotComeOfAllTogether) {
   expect_no_storm(load);
 }
 
-// It fills the peer's window alone, and the end of what it has under way is lost. It waited for the window then, and the
-// window for it.
+// It fills the peer's window alone, and the end of what it has under way is lost. It waited for the window then, and
+// the window for it.
 TEST(Storm, AConnectionThatWaitsForItsOwnPacketsAsksForThem) {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U}) {
     Load load{.bytes = 1 << 20, .connections = 1, .messages = 8};

@@ -27,6 +27,7 @@ class GoBackN {
   // The peer has acknowledged something new.
   void progressed(Context& c) {
     on_answer(core_, c, c.unacked_psn);
+    c.unheard = false;
     c.retries_left = c.retry_count;
     c.rnr_retries_left = c.rnr_retry;
     c.reread = false;
@@ -70,6 +71,7 @@ class GoBackN {
     if (!under_way(c)) return;
     core_.count(Counter::local_ack_timeout_err);
     note_silence(core_, c);
+    c.unheard = true;
     retry(c);
   }
 

@@ -68,6 +68,7 @@ class SelectiveRepeat {
     c.retries_left = c.retry_count;
     c.rnr_retries_left = c.rnr_retry;
     c.silences = 0;
+    c.unheard = false;
     const bool requests = stream == Stream::requests_out;
     if (requests) c.assured = requests_under_way(c) == 0 && c.reads_under_way > 0;
     if (requests) c.requests_awaited = false;
@@ -98,6 +99,7 @@ class SelectiveRepeat {
     if (is_about_to_send(c) && !peer_is_silent(core_, c)) return arm(c);  // that will be answered, too
     if (!may_wait_longer(c)) return;
     if (c.silences < 0xFF) ++c.silences;
+    if (c.silences > 1) c.unheard = true;  // a question has not been answered
     c.assured = false;
     if (asks) probe(c, Stream::requests_out);
     if (answers) probe(c, Stream::responses_out);
@@ -219,6 +221,7 @@ class SelectiveRepeat {
     const bool forgotten = stream == Stream::requests_out && c.reads_under_way > 0 && r.run == 0 && psn == c.next_psn;
     if (forgotten) return;
     c.assured = true;
+    c.unheard = false;
     c.retries_left = c.retry_count;
     if (under_way(c) && !c.rnr_wait) arm(c);
   }
