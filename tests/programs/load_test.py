@@ -49,17 +49,6 @@ class Load(Stage):
                 command = ("ib_write_bw", "-F", "-q", 16, "-s", 65536, "-n", 400)
                 self.finish_all([self.start_pair(address, *command, flags=("--wire", wire)) for _ in range(4)])
 
-    def test_four_programs_to_one_send_nothing_again(self):
-        for wire in "udp", "shm":
-            with self.subTest(wire=wire):
-                address, flags = self.address(), ("--stats", "--wire", wire)
-                server = self.start("rping", "-s", "-P", "-a", address, "-p", 7010, address=address, flags=flags)
-                self.ask(server, "rping", "-c", "-C", 1, "-a", address, "-p", 7010, address=address, flags=flags)
-                clients = [self.start("rping", "-c", "-V", "-C", 500, "-S", 60000, "-a", address, "-p", 7010,
-                                      address=address, flags=flags) for _ in range(4)]
-                for client in clients:
-                    self.expect_nothing_again(self.finish(client, server))
-
 
 if __name__ == "__main__":
     main()
