@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "wire/packet.h"
 
 namespace weft::nic {
@@ -18,7 +19,9 @@ struct EarlyNote {
   Kind kind{};
   wire::Opcode opcode{};
   bool solicited = false;
-  std::uint16_t next = 0, last = 0;  // in the connection's list, sorted by PSN; the first note knows the last
+  std::uint16_t next = 0;  // in the connection's list, sorted by PSN
+  // The first note of a list knows the last one, and the newest of those that are taken; kNothing: look for it.
+  std::uint16_t last = 0, newest_taken = 0;
   wire::Psn psn{};
   std::uint32_t ssn = 0;        // of a message that uses a receive entry
   std::uint32_t bytes = 0;      // of the whole message
@@ -80,6 +83,17 @@ class EarlyNotes {
     }
     return nullptr;
   }
+  // The newest message that has taken an entry; nullptr when none has.
+  [[nodiscard]] const EarlyNote* newest_taken(std::uint16_t head) {
+    if (head == kNothing) return nullptr;
+    std::uint16_t& newest = notes_[head].newest_taken;
+    if (newest == kNothing) {
+      for (std::uint16_t at = head; at != kNothing; at = notes_[at].next) {
+        if (notes_[at].kind == EarlyNote::Kind::taken) newest = at;
+      }
+    }
+    return newest == kNothing ? nullptr : &notes_[newest];
+  }
   [[nodiscard]] EarlyNote* find_taken(std::uint16_t head, std::uint32_t ssn) {
     for (std::uint16_t at = head; at != kNothing; at = notes_[at].next) {
       if (notes_[at].kind == EarlyNote::Kind::taken && notes_[at].ssn == ssn) return &notes_[at];
@@ -99,15 +113,22 @@ class EarlyNotes {
     if (free_ == kNothing) return nullptr;
     const std::uint16_t at = free_;
     free_ = notes_[at].next;
+    if (free_ != kNothing) prefetch_to_write(&notes_[free_]);
     ++used_;
     EarlyNote& note = notes_[at] = EarlyNote();
     note.psn = psn;
     note.kind = kind;
+    note.newest_taken = kNothing;
     link(head, at);
+    if (kind == EarlyNote::Kind::taken) notes_[head].newest_taken = at;
     return &note;
   }
   EarlyNote* find(std::uint16_t head, wire::Psn psn, EarlyNote::Kind kind) {
-    if (head == kNothing || notes_[notes_[head].last].psn.ahead_of(psn) < 0) return nullptr;
+    if (head == kNothing) return nullptr;
+    const EarlyNote& last = notes_[notes_[head].last];
+    if (last.psn.ahead_of(psn) < 0) return nullptr;
+    // The packet has just taken an entry for its message: it is the newest of all.
+    if (last.psn == psn && last.kind == EarlyNote::Kind::taken) return nullptr;
     for (std::uint16_t at = head; at != kNothing && notes_[at].psn.ahead_of(psn) <= 0; at = notes_[at].next) {
       if (notes_[at].psn == psn && notes_[at].kind == kind) return &notes_[at];
     }
@@ -130,6 +151,7 @@ class EarlyNotes {
     } else if (notes_[head].psn.ahead_of(note.psn) > 0) {
       note.next = head;
       note.last = last;
+      note.newest_taken = notes_[head].newest_taken;
       head = at;
     } else {
       std::uint16_t before = head;
@@ -140,12 +162,16 @@ class EarlyNotes {
   }
   void unlink(std::uint16_t& head, std::uint16_t before, std::uint16_t at) {
     EarlyNote& note = notes_[at];
+    if (notes_[head].newest_taken == at) notes_[head].newest_taken = kNothing;
     if (before != kNothing) {
       notes_[before].next = note.next;
       if (notes_[head].last == at) notes_[head].last = before;
     } else {
       head = note.next;
-      if (head != kNothing) notes_[head].last = note.last;
+      if (head != kNothing) {
+        notes_[head].last = note.last;
+        notes_[head].newest_taken = note.newest_taken;
+      }
     }
     note.next = free_;
     free_ = at;

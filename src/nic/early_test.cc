@@ -78,6 +78,40 @@ TEST(EarlyNotes, TakenEntriesWaitForTheirMessageAndNotForAPacket) {
   EXPECT_EQ(take_all(notes, head, kStart.plus(9)), (std::vector<std::uint32_t>{0}));
 }
 
+// A connection whose oldest message is lost takes an entry for each that follows. Looking at all of them each time took
+// two thirds of what 64 connections could carry at 1 % loss; the newest must be found at once.
+TEST(EarlyNotes, TheNewestOfManyTakenEntriesIsFoundWithoutLookingAtTheOthers) {
+  constexpr std::uint32_t kMany = 30'000;
+  EarlyNotes notes(2 * kMany);
+  std::uint16_t head = EarlyNotes::kNothing;
+  EXPECT_EQ(notes.newest_taken(head), nullptr);
+  for (std::uint32_t n = 0; n < kMany; ++n) {
+    notes.add_taken(head, kStart.plus(n), n)->entry = n;
+    ASSERT_NE(notes.add(head, kStart.plus(n), Kind::receive_end), nullptr);
+    ASSERT_EQ(notes.newest_taken(head)->ssn, n);
+  }
+  for (std::uint32_t n = 0; n < kMany; ++n) {
+    ASSERT_EQ(notes.take_before(head, kStart.plus(n + 1))->psn, kStart.plus(n));
+    ASSERT_EQ(notes.take_taken(head, n)->entry, n);
+    const EarlyNote* newest = notes.newest_taken(head);
+    n + 1 < kMany ? ASSERT_EQ(newest->ssn, kMany - 1) : ASSERT_EQ(newest, nullptr);
+  }
+  EXPECT_EQ(notes.used(), 0U);
+}
+
+// Entries are given back in the order of messages; whoever does otherwise still finds the newest one.
+TEST(EarlyNotes, TheNewestTakenEntryIsFoundAgainWhenItIsGone) {
+  EarlyNotes notes(8);
+  std::uint16_t head = EarlyNotes::kNothing;
+  for (std::uint32_t ssn = 5; ssn <= 7; ++ssn) notes.add_taken(head, kStart.plus(ssn), ssn);
+  ASSERT_NE(notes.add(head, kStart, Kind::request), nullptr) << "a new first one";
+  EXPECT_EQ(notes.newest_taken(head)->ssn, 7U);
+  EXPECT_NE(notes.take_taken(head, 7), nullptr);
+  EXPECT_EQ(notes.newest_taken(head)->ssn, 6U);
+  EXPECT_NE(notes.take_any(head), nullptr) << "the first one goes";
+  EXPECT_EQ(notes.newest_taken(head)->ssn, 6U);
+}
+
 // Against a sorted vector, long enough to meet every place of a list.
 TEST(EarlyNotes, AreWhatAPlainListWouldBe) {
   std::mt19937 random(7);

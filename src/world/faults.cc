@@ -18,6 +18,15 @@ FaultCounters& FaultCounters::operator+=(const FaultCounters& other) {
   return *this;
 }
 
+namespace {
+
+bool only_loses(FaultPlan plan) {
+  plan.loss = 0;
+  return plan.empty() && !plan.count_world;
+}
+
+}  // namespace
+
 FaultInjector::FaultInjector(FaultPlan plan, Random random, std::uint64_t& world_count)
     : plan_(std::move(plan)),
       loss_(plan_.loss),
@@ -27,14 +36,15 @@ FaultInjector::FaultInjector(FaultPlan plan, Random random, std::uint64_t& world
       jitter_(plan_.jitter),
       ecn_(plan_.ecn),
       random_(random),
-      world_count_(&world_count) {
+      world_count_(&world_count),
+      only_loses_(plan_.loss > 0 && only_loses(plan_)) {
   assert(plan_.hold > 0 && plan_.jitter_max > 0);
   for (const ScriptedFault& one : plan_.script) assert(one.nth > 0);  // the first packet is 1
   std::stable_sort(plan_.script.begin(), plan_.script.end(),
                    [](const ScriptedFault& a, const ScriptedFault& b) { return a.nth < b.nth; });
 }
 
-Verdict FaultInjector::judge(Time departs) {
+Verdict FaultInjector::judge_by_plan(Time departs) {
   ++counters_.offered;
   const std::uint64_t nth = plan_.count_world ? ++*world_count_ : counters_.offered;
   Verdict verdict;

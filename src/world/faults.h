@@ -34,13 +34,21 @@ class FaultInjector {
   FaultInjector(FaultPlan plan, Random random, std::uint64_t& world_count);
 
   // A packet is offered whose last bit leaves at `departs`.
-  [[nodiscard]] Verdict judge(Time departs);
+  [[nodiscard]] Verdict judge(Time departs) {
+    if (!only_loses_) return judge_by_plan(departs);
+    ++counters_.offered;
+    if (!random_.chance(loss_)) [[likely]]
+      return {};
+    ++counters_.lost;
+    return {.drop = true, .reason = DropReason::loss};
+  }
 
   [[nodiscard]] const FaultPlan& plan() const { return plan_; }
   [[nodiscard]] const FaultCounters& counters() const { return counters_; }
   [[nodiscard]] Random& random() { return random_; }
 
  private:
+  [[nodiscard]] Verdict judge_by_plan(Time departs);
   void follow_script(std::uint64_t nth, Verdict& verdict);
   void draw(Verdict& verdict);
   void count(const Verdict& verdict);
@@ -49,6 +57,7 @@ class FaultInjector {
   Chance loss_, duplication_, reordering_, corruption_, jitter_, ecn_;
   Random random_;
   std::uint64_t* world_count_;
+  bool only_loses_;            // packets at random, as most plans do: nothing else is to be looked at for each packet
   std::size_t script_at_ = 0;  // what stands before this in the script is over
   FaultCounters counters_;
 };

@@ -37,7 +37,7 @@ struct Pair {
     Settings s;
     s.addresses = {kHere};
     s.wire = WireChoice::shm;
-    s.one_copy = one_copy;
+    s.one_copy = one_copy ? OneCopy::on : OneCopy::off;
     s.max_qps = 64;
     return s;
   }

@@ -182,18 +182,24 @@ class RequestsIn {
   [[nodiscard]] bool take_shared(Context& c, std::uint32_t count, wire::Psn psn, std::uint32_t& entry) {
     if (!take_current(c)) return false;
     EarlyNotes& notes = core_.state.early;
-    for (std::uint32_t ssn = c.rq_done + 1; ssn != count + 1; ++ssn) {
-      EarlyNote* note = notes.find_taken(c.srnic.in.early, ssn);
-      if (note == nullptr) {
-        if (core_.state.srqs[c.shared_rq].available() == 0) return false;
-        note = notes.add_taken(c.srnic.in.early, psn, ssn);
-        if (note == nullptr) return false;
-        const std::uint32_t current = std::exchange(c.receive_entry, kNone);
-        (void)endings_.take_receive(c);
-        note->entry = std::exchange(c.receive_entry, current);
-      }
-      entry = note->entry;
-      if (note->psn.ahead_of(psn) > 0) psn = note->psn;  // in the list, too, in the order of messages
+    std::uint32_t newest = c.rq_done;
+    if (const EarlyNote* taken = notes.newest_taken(c.srnic.in.early)) {
+      newest = taken->ssn;
+      if (taken->psn.ahead_of(psn) > 0) psn = taken->psn;  // in the list, too, in the order of messages
+    }
+    const std::uint32_t before = newest - c.rq_done, wanted = count - c.rq_done;
+    if (wanted <= before) {
+      const EarlyNote* note = notes.find_taken(c.srnic.in.early, count);
+      if (note != nullptr) entry = note->entry;
+      return note != nullptr;
+    }
+    for (std::uint32_t ssn = newest + 1; ssn != count + 1; ++ssn) {
+      if (core_.state.srqs[c.shared_rq].available() == 0) return false;
+      EarlyNote* note = notes.add_taken(c.srnic.in.early, psn, ssn);
+      if (note == nullptr) return false;
+      const std::uint32_t current = std::exchange(c.receive_entry, kNone);
+      (void)endings_.take_receive(c);
+      entry = note->entry = std::exchange(c.receive_entry, current);
     }
     return true;
   }

@@ -162,8 +162,8 @@ void Lane::Engine::hear_one(NeighbourLane& from) {
   vain_polls_.store(0, std::memory_order_relaxed);
   effects_.set_now(nic::kAsk);
   const std::uint64_t before = effects_.completions();
-  port_.hear_one(from, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); });
-  settle();
+  port_.hear_one(
+      from, [this](const auto& flow, auto datagram, How how) { take(flow, datagram, how); }, [this] { settle(); });
   send_or_wait(nic::kAsk, Answers::to_completions, effects_.completions() != before);
 }
 

@@ -11,6 +11,7 @@ bool FarReads::add(std::byte* to, std::uint64_t from, std::size_t bytes) {
   here_[size_] = {to, bytes};
   there_[size_] = {std::bit_cast<void*>(from), bytes};
   ++size_;
+  bytes_ += bytes;
   return true;
 }
 

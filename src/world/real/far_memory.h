@@ -22,11 +22,12 @@ class FarReads {
   // False: that would be too many.
   [[nodiscard]] bool add(std::byte* to, std::uint64_t from, std::size_t bytes);
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
   friend class FarMemory;
   std::array<iovec, nic::kFarPieces> here_, there_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, bytes_ = 0;
 };
 
 class FarMemory {

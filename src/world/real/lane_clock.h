@@ -65,6 +65,8 @@ class LaneClock {
 
 #else
 
+[[nodiscard]] inline std::uint64_t processor_ticks() { return static_cast<std::uint64_t>(clock_now()); }
+
 class LaneClock {
  public:
   [[nodiscard]] Time now() { return clock_now(); }

@@ -12,7 +12,7 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 4;
+inline constexpr std::uint32_t kProtocolVersion = 5;
 // A lane's place among the programs of its addresses is in the top 7 bits of its queue pair numbers. 0 is the broker's
 // (QP1), 127 is where multicast would be.
 inline constexpr std::uint32_t kPlaceShift = 17;

@@ -12,6 +12,7 @@
 #include "world/real/descriptor.h"
 #include "world/real/mapping.h"
 #include "world/real/ring_port.h"
+#include "world/real/settings.h"
 
 namespace weft::real {
 
@@ -46,6 +47,14 @@ class NeighbourLane {
   bool shown_ = false;  // and nobody has looked yet whether it sleeps
   FarMemory far_;
   bool far_tried_ = false, takes_far_ = false;
+  CopyChoice choice_;
+
+  void try_far(OneCopy wanted) {
+    far_ = FarMemory(in.sender());
+    takes_far_ = far_.is_there();
+    if (takes_far_ && wanted == OneCopy::measured) choice_.begin();
+    in.take_far(takes_far_ && wanted == OneCopy::on);
+  }
 
  public:
   RingWriter out;
@@ -67,11 +76,10 @@ class NeighbourLane {
 
   // -- far payloads (far_memory.h)
   // When the first train has come: its sender's memory may be readable, and then payloads may stay there.
-  void try_far() {
-    if (std::exchange(far_tried_, true)) return;
-    far_ = FarMemory(in.sender());
-    takes_far_ = far_.is_there();
-    in.take_far(takes_far_);
+  void came_by_ring(std::uint64_t bytes, OneCopy wanted) {
+    if (!std::exchange(far_tried_, true)) [[unlikely]]
+      try_far(wanted);
+    choice_.came(CopyChoice::Way::ring, bytes);
   }
   [[nodiscard]] bool takes_far() const { return takes_far_; }
   // How many of them, from the first. The others have been recalled, or cannot be read. In that case nothing more shall
@@ -80,11 +88,24 @@ class NeighbourLane {
   [[nodiscard]] std::size_t fetch(const FarReads& reads, std::uint64_t position) {
     const std::size_t got = far_.read(reads);
     if (in.is_void(position)) return 0;
+    choice_.came(CopyChoice::Way::one_copy, reads.bytes());
     if (got < reads.size()) {
       takes_far_ = false;
+      choice_.end();
       in.take_far(false);
     }
     return got;
+  }
+  // Carries out what has come, and measures how long that takes while somebody wants to know.
+  template <class CarryOut>
+  void measure(CarryOut&& carry_out) {
+    if (!choice_.measures()) [[likely]]
+      return carry_out();
+    const std::uint64_t begin = processor_ticks();
+    carry_out();
+    if (choice_.took(processor_ticks() - begin, in.write_cost())) {
+      in.take_far(choice_.wanted() == CopyChoice::Way::one_copy);
+    }
   }
 
   // Room for what one turn of the scheduler may send.

@@ -33,7 +33,7 @@ std::optional<Trouble> Port::open(BrokerLine::Joined joined, std::span<const wir
     faults_in_ = make(settings_.impair_inbound, stream + 1);
   }
   slow_ = tap_.has_value() || faults_out_ || faults_in_;
-  one_copy_ = settings_.one_copy && !slow_;
+  one_copy_ = slow_ ? OneCopy::off : settings_.one_copy;
   token_ = SystemRandom().next();
   place_ = joined.place;
   addresses_.assign(addresses.begin(), addresses.end());
@@ -173,7 +173,7 @@ void Port::on_met(Incoming& in) {
   lanes_.push_back(std::make_unique<NeighbourLane>(place_, place, std::move(channel), std::move(door),
                                                    std::move(in.descriptors[2])));
   lanes_.back()->ring = wire_ != WireChoice::udp;
-  if (one_copy_) {
+  if (one_copy_ != OneCopy::off) {
     lanes_.back()->out.lend({.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
   }
   lanes_.back()->add_address(in.message.neighbour.address);
@@ -210,10 +210,9 @@ void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
 
 // False: nothing befalls it, and nobody looks.
 bool Port::took_its_way_slowly(const Route& route, const nic::OutPacket& packet) {
-  const wire::Flow flow = flow_by(route, packet.flow);
-  const world::Verdict fate = faults_out_ ? faults_out_->judge(now_, flow) : world::Verdict{};
+  const world::Verdict fate = faults_out_ ? faults_out_->judge(now_, packet.flow) : world::Verdict{};
   if (!tap_ && (!faults_out_ || faults_out_->leaves_alone(fate))) return false;
-  emit_slowly(flow, packet, fate);
+  emit_slowly(flow_by(route, packet.flow), packet, fate);
   return true;
 }
 

@@ -152,9 +152,12 @@ class Port final : public host::Lender {
     asked_ = kAskAll - 1;
   }
   // The oldest record of this ring; not where packets are looked at, or tampered with.
-  template <class Take>
-  void hear_one(NeighbourLane& lane, Take&& take) {
-    read_records(lane, 1, take);
+  template <class Take, class Settle>
+  void hear_one(NeighbourLane& lane, Take&& take, Settle&& settle) {
+    lane.measure([&] {
+      read_records(lane, 1, take);
+      settle();
+    });
     lane.in.done();
   }
   // All that a neighbour who has gone left behind: one ring full at most.
@@ -301,10 +304,13 @@ class Port final : public host::Lender {
   [[gnu::noinline]] void hear_ring(NeighbourLane& lane, Take& take, Settle& settle) {
     // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
     for (const bool again : {true, false}) {
-      read_ring(lane, take, settle);
-      const bool looks = again && !lane.in.streams();
-      if (looks) lane.in.ask_for_next();
-      settle();
+      bool looks = false;
+      lane.measure([&] {
+        read_ring(lane, take, settle);
+        looks = again && !lane.in.streams();
+        if (looks) lane.in.ask_for_next();
+        settle();
+      });
       if (!looks || lane.in.empty()) break;
     }
     lane.in.done();
@@ -317,8 +323,8 @@ class Port final : public host::Lender {
       if (how.far) [[unlikely]] {
         loan_.lender = lane.takes_far() ? &lane : nullptr;
         loan_.position = lane.in.position();
-      } else if (how.packets > 1 && one_copy_) {
-        lane.try_far();
+      } else if (how.packets > 1 && one_copy_ != OneCopy::off) {
+        lane.came_by_ring(datagram.size(), one_copy_);
       }
       take(flow, datagram, how);
     });
@@ -433,8 +439,8 @@ class Port final : public host::Lender {
   Time stranger_at_ = -kForgetStranger;  // when one came that no neighbour has sent
   std::uint64_t ring_full_ = 0, unreached_ = 0;
 
-  bool slow_ = false;        // packets are looked at, or tampered with
-  bool one_copy_ = false;    // payloads may stay in their sender's memory
+  bool slow_ = false;  // packets are looked at, or tampered with
+  OneCopy one_copy_ = OneCopy::off;
   std::uint64_t token_ = 0;  // by which neighbours know ours
   const Settings& settings_;
   std::optional<Tap> tap_;

@@ -16,7 +16,9 @@
 #include "base/prefetch.h"
 #include "nic/world.h"
 #include "wire/codec.h"
+#include "world/real/copy_choice.h"
 #include "world/real/far_memory.h"
+#include "world/real/lane_clock.h"
 #include "world/real/shared_page.h"
 
 namespace weft::real {
@@ -94,19 +96,9 @@ class RingWriter {
   bool write(const wire::Flow& flow, const nic::OutPacket& p) {
     if (p.far) [[unlikely]]
       return write_far(flow, p);
-    const std::uint8_t pad = p.headers.bth.pad;
-    const std::uint64_t bytes =
-        wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
-    std::byte* at = start(flow, bytes, 0, p.packets);
-    if (at == nullptr) return false;
-    at += wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
-    for (const nic::Fragment& piece : p.payload) {
-      std::memcpy(at, piece.data, piece.bytes);
-      at += piece.bytes;
-    }
-    std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the blank ICRC's
-    if (!p.last) ask_for_as_much();
-    return true;
+    if (p.packets > 1 && ++trains_ % kTimed == 0) [[unlikely]]
+      return write_timed(flow, p);
+    return write_near(flow, p);
   }
   bool write(const wire::Flow& flow, std::span<const std::byte> datagram) {
     std::byte* at = start(flow, datagram.size(), RecordHead::kHasIcrc);
@@ -178,6 +170,31 @@ class RingWriter {
     for (std::uint64_t line = at_; line < end; line += kLine) prefetch_to_write(place(line));
   }
 
+  bool write_near(const wire::Flow& flow, const nic::OutPacket& p) {
+    const std::uint8_t pad = p.headers.bth.pad;
+    const std::uint64_t bytes =
+        wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
+    std::byte* at = start(flow, bytes, 0, p.packets);
+    if (at == nullptr) return false;
+    at += wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
+    for (const nic::Fragment& piece : p.payload) {
+      std::memcpy(at, piece.data, piece.bytes);
+      at += piece.bytes;
+    }
+    std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the blank ICRC's
+    if (!p.last) ask_for_as_much();
+    return true;
+  }
+  // Tells the receiver what long payloads cost here, smoothed.
+  [[gnu::noinline]] bool write_timed(const wire::Flow& flow, const nic::OutPacket& p) {
+    const std::uint64_t begin = processor_ticks();
+    if (!write_near(flow, p)) return false;
+    const std::int64_t cost = copy_cost(processor_ticks() - begin, p.payload_bytes);
+    const std::int64_t before = ring_->write_cost.load(std::memory_order_relaxed);
+    const std::int64_t now = before == 0 ? cost : before + (std::min(cost, 4 * before) - before) / 8;
+    ring_->write_cost.store(static_cast<std::uint32_t>(now), std::memory_order_relaxed);
+    return true;
+  }
   bool write_far(const wire::Flow& flow, const nic::OutPacket& p) {
     wire::Headers headers = p.headers;
     headers.bth.pad = 0;
@@ -237,8 +254,11 @@ class RingWriter {
     at_ += bytes;
   }
 
+  static constexpr std::uint32_t kTimed = 8;  // one train of so many
+
   Ring* ring_;
   std::uint64_t taken_;
+  std::uint32_t trains_ = 0;
   std::uint64_t at_ = 0, published_ = 0;  // where the next record begins; what others can see
   std::uint64_t newest_at_ = 0;
   RecordHead newest_{};
@@ -335,6 +355,7 @@ class RingReader {
             .address = ring_->token_address.load(std::memory_order_relaxed),
             .value = ring_->token.load(std::memory_order_relaxed)};
   }
+  [[nodiscard]] std::uint32_t write_cost() const { return ring_->write_cost.load(std::memory_order_relaxed); }
   void take_far(bool on) { ring_->takes_far.store(on ? 1 : 0, std::memory_order_relaxed); }
   // Of the record that take() is called with.
   [[nodiscard]] std::uint64_t position() const { return at_; }

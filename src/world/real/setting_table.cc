@@ -102,7 +102,8 @@ std::string read_wire(std::string_view value, Settings& settings) {
 }
 
 std::string read_one_copy(std::string_view value, Settings& settings) {
-  static constexpr std::array kWords{Word<bool>{"auto", true}, Word<bool>{"off", false}};
+  static constexpr std::array kWords{Word<OneCopy>{"auto", OneCopy::measured}, Word<OneCopy>{"on", OneCopy::on},
+                                     Word<OneCopy>{"off", OneCopy::off}};
   return read_word(value, kWords, settings.one_copy);
 }
 
@@ -213,8 +214,9 @@ constexpr std::array kSettings{
             "Who keeps bitmaps while srnic recovers from loss; responder: requesters keep none", read_bitmaps},
     Setting{"wire", "WEFT_WIRE", "auto|udp|shm",
             "How packets travel; auto: shared memory on this machine, else UDP; shm: else not at all", read_wire},
-    Setting{"one_copy", "WEFT_ONE_COPY", "auto|off",
-            "Long messages through shared memory are copied once, straight from the sender's memory; off: twice",
+    Setting{"one_copy", "WEFT_ONE_COPY", "auto|on|off",
+            "Long messages through shared memory are copied once, straight from the sender's memory; off: twice; auto: "
+            "whichever is faster",
             read_one_copy},
     Setting{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",
             read_faults},

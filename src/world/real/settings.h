@@ -20,6 +20,10 @@ namespace weft::real {
 enum class WireChoice : std::uint8_t { automatic, udp, shm };
 enum class TransportChoice : std::uint8_t { automatic, roce, srnic };
 
+// Long payloads by shared memory: copied twice, through a ring; once, by the kernel, where it allows that; or as is
+// measured to be faster (copy_choice.h).
+enum class OneCopy : std::uint8_t { off, on, measured };
+
 struct Settings {
   std::vector<wire::Address> addresses;  // of the device's port; empty: machine_addresses()
   TransportChoice transport = TransportChoice::automatic;
@@ -27,7 +31,7 @@ struct Settings {
   std::optional<std::uint32_t> window{};  // packets of a connection under way
   bool requester_bitmaps = true;
   WireChoice wire = WireChoice::automatic;
-  bool one_copy = true;            // where the kernel allows it, long payloads are copied from program to program
+  OneCopy one_copy = OneCopy::measured;
   world::FaultPlan impairments{};  // of packets that leave and, if so said, that arrive
   bool impair_outbound = true, impair_inbound = false;
   std::uint64_t seed = 1;  // of the impairments

@@ -70,7 +70,7 @@ TEST_F(SettingsTest, NothingIsSetAtFirst) {
   EXPECT_EQ(usual.weights, nic::usual_weights());
   EXPECT_EQ(usual.works_per_turn, 8u);
   EXPECT_EQ(usual.burst_bytes, 16384u);
-  EXPECT_TRUE(usual.one_copy);
+  EXPECT_EQ(usual.one_copy, OneCopy::measured);
 }
 
 TEST_F(SettingsTest, EveryVariableIsRead) {
@@ -108,7 +108,7 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.weights, (nic::Weights{5, 1, 255, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
   EXPECT_EQ(set.works_per_turn, 4u);
   EXPECT_EQ(set.burst_bytes, 65536u);
-  EXPECT_FALSE(set.one_copy);
+  EXPECT_EQ(set.one_copy, OneCopy::off);
 }
 
 TEST_F(SettingsTest, AWholePlanComesFirstAndPartsChangeIt) {

@@ -37,6 +37,7 @@ struct Ring {
   std::atomic<std::int32_t> process{0};  // by which the kernel knows it; 0: it lends no memory. Written last
   std::atomic<std::uint64_t> token_address{0}, token{0};  // far_memory.h
   std::atomic<std::uint64_t> void_before{0};              // far payloads before this position have been recalled
+  std::atomic<std::uint32_t> write_cost{0};               // of long payloads (copy_choice.h); 0: not known
   alignas(64) std::byte data[kBytes];
 };
 static_assert(offsetof(Ring, data) == 64);
