@@ -1,10 +1,12 @@
 """Programs at their own depth, many queue pairs, several at once: nothing is lost, so next to nothing is sent again."""
 
 import re
+import time
 
 from stage import Stage, free_port, main
 
 MOST_AGAIN = 0.0001  # of all packets sent
+PINGS = 15_000
 
 
 def counted(said, counter):
@@ -48,6 +50,35 @@ class Load(Stage):
                 address = self.address()
                 command = ("ib_write_bw", "-F", "-q", 16, "-s", 65536, "-n", 400)
                 self.finish_all([self.start_pair(address, *command, flags=("--wire", wire)) for _ in range(4)])
+
+    def test_four_clients_of_one_server_hold_together(self):
+        """The server talks to all four at once. The next one starts when the last one is served: rping's server keeps
+        the newest connection in one place, and loses one of two that ask at the same moment."""
+        for wire in "udp", "shm":
+            with self.subTest(wire=wire):
+                address, port = self.address(), free_port()
+                server = self.start("rping", "-s", "-P", "-a", address, "-p", port, address=address,
+                                    flags=("--wire", wire))
+                clients = []
+                for _ in range(4):
+                    clients.append(self.start_rping_client(server, address, port, ("--stats", "--wire", wire)))
+                self.assertTrue(all(client.running() for client in clients), "they are served at the same time")
+                for client in clients:
+                    said = self.finish(client, server)
+                    self.assertEqual(said.count("ping data"), PINGS, said[-2000:])
+                    self.expect_nothing_again(said)
+                server.end()
+
+    def start_rping_client(self, server, address, port, flags):
+        """One that is being served. Rejected, it tries again: nothing shows whether the server listens yet."""
+        limit = time.monotonic() + 10
+        while True:
+            client = self.start("rping", "-c", "-v", "-a", address, "-p", port, "-C", PINGS, address=address,
+                                flags=flags)
+            self.wait_until(lambda: "ping data" in client.output() or not client.running(), "it is served", server)
+            refused = any(word in client.output() for word in self.rejections)
+            if not refused or time.monotonic() > limit:
+                return client
 
 
 if __name__ == "__main__":
