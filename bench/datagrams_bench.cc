@@ -20,8 +20,8 @@
 
 #include "two_processors.h"
 #include "wire/icrc.h"
-#include "world/real/descriptor.h"
-#include "world/real/socket_address.h"
+#include "world/real/os/descriptor.h"
+#include "world/real/os/socket_address.h"
 
 namespace weft::real {
 namespace {

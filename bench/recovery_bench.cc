@@ -1,5 +1,5 @@
 // What the host's retransmission software takes for an event of the card: packets that arrive behind a gap, and
-// receipts of such packets. 1 % loss on a long round trip: 74 events for each lost packet.
+// ACKs of such packets. 1 % loss on a long round trip: 74 events for each lost packet.
 //
 //   build/bench/recovery
 #include <cstdint>
@@ -71,7 +71,7 @@ void arrivals(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * (kBehind + 2));
 }
 
-void receipts(benchmark::State& state) {
+void acks(benchmark::State& state) {
   Scene scene;
   std::uint32_t base = 0;
   for (auto _ : state) {
@@ -88,7 +88,7 @@ void receipts(benchmark::State& state) {
 }
 
 BENCHMARK(arrivals);
-BENCHMARK(receipts);
+BENCHMARK(acks);
 
 }  // namespace
 }  // namespace weft

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "two_processors.h"
-#include "world/real/ring_port.h"
+#include "world/real/shm/ring.h"
 
 namespace weft::real {
 namespace {
@@ -63,7 +63,7 @@ class alignas(128) Records {
     bool came = false;
     while (!came) {
       if (in_.empty()) continue;
-      (void)in_.read(1, [&](const wire::Flow&, std::span<const std::byte> datagram, How) {
+      (void)in_.read(1, [&](const wire::Flow&, std::span<const std::byte> datagram, DatagramTraits) {
         std::copy_n(datagram.end() - kBytes - wire::kIcrcBytes, kBytes, bytes_.begin());
         came = true;  // else it was the end of the ring
       });

@@ -1,5 +1,5 @@
-// Memory that the card may use. A region is memory of the program, with a key and rights; a window is a door to part of
-// a region that work requests open and close.
+// Memory that the card may use. A region is memory of the program, with a key and rights; a window is a shared status
+// to part of a region that work requests open and close.
 //
 // The memory stays the program's, and must stay where it is for as long as the region lives. The card reads and writes
 // it while work is under way.

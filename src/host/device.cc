@@ -119,7 +119,7 @@ Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, con
     if (base + (translation->length - 1) < base) return Error::invalid_argument;
     if (!nic::is_page_size(translation->page_bytes)) return Error::invalid_argument;
   }
-  recall(*r);
+  revoke(*r);
   forget_layout(*r);
   if (translation != nullptr) {
     const std::uint64_t base = translation->address;
@@ -143,7 +143,7 @@ Error Device::deregister_region(wire::Key key) {
   if (r == nullptr || r->kind != nic::RegionKind::region) return Error::invalid_argument;
   if (r->windows != 0) return Error::busy;
   --*domain_users_[r->domain];
-  recall(*r);
+  revoke(*r);
   forget_layout(*r);
   card_.memory.remove(*r);
   return Error::none;
@@ -162,13 +162,13 @@ Error Device::destroy_window(wire::Key key) {
   nic::Region* r = card_.memory.find(key);
   if (r == nullptr || r->kind == nic::RegionKind::region) return Error::invalid_argument;
   --*domain_users_[r->domain];
-  if (r->bound) recall(*r);
+  if (r->bound) revoke(*r);
   card_.memory.remove(*r);
   return Error::none;
 }
 
-void Device::recall(const nic::Region& r) {
-  if (lender_ != nullptr) lender_->recall(r.host, r.length);
+void Device::revoke(const nic::Region& r) {
+  if (exporter_ != nullptr) exporter_->revoke(r.host, r.length);
 }
 
 // ---- queues -------------------------------------------------------------------------------------------------

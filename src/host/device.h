@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host/error.h"
-#include "host/lender.h"
+#include "host/exporter.h"
 #include "host/queue_pair.h"
 #include "host/queues.h"
 #include "host/retransmission.h"
@@ -104,7 +104,7 @@ class Device {
   }
 
   // Of a world that leaves payloads in host memory for peers to fetch; nullptr: it does not.
-  void set_lender(Lender* lender) { lender_ = lender; }
+  void set_exporter(Exporter* exporter) { exporter_ = exporter; }
 
   // -- events, as values --
   [[nodiscard]] Result<std::uint32_t> create_channel();
@@ -157,14 +157,14 @@ class Device {
   static void forget_event(Channel& channel, CompletionQueue& cq);
   void lay_out(nic::Region& region);
   void forget_layout(nic::Region& region);
-  void recall(const nic::Region& region);  // what has been lent of it
+  void revoke(const nic::Region& region);  // what has been lent of it
   [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
   [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);
 
   DeviceConfig config_;
   RandomSource& random_;
-  Lender* lender_ = nullptr;
+  Exporter* exporter_ = nullptr;
   nic::CardState card_;
   std::pmr::unsynchronized_pool_resource pool_;
   std::vector<std::optional<std::uint32_t>> domain_users_;  // how many objects refer to each; empty: no such domain

@@ -26,7 +26,7 @@ MemoryUse memory_use(const Device& device) {
   use.queue_tables = card.cqs.size() * sizeof(nic::CompletionRing) + card.srqs.size() * sizeof(nic::SharedReceiveRing);
   use.caches = card.works.bytes() + card.receives.bytes() + card.translations.bytes();
   use.translation_table = device.translation_bytes();
-  use.recovery = device.retransmission().bytes() + card.early.used() * sizeof(nic::EarlyNote);
+  use.recovery = device.retransmission().bytes() + card.reorder_notes.used() * sizeof(nic::ReorderNote);
   return use;
 }
 

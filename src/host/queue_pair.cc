@@ -62,7 +62,7 @@ QueuePair::~QueuePair() {
 // What the card keeps of it outside its context.
 void QueuePair::forget() {
   nic::CardState& card = device_.card_;
-  if (device_.lender_ != nullptr && nic::may_have_lent(context_)) device_.lender_->recall_all();
+  if (device_.exporter_ != nullptr && nic::may_have_lent(context_)) device_.exporter_->revoke_all();
   leave_peer();
   card.timers.remove(slot_);
   card.ready.remove(slot_);
@@ -108,14 +108,15 @@ void QueuePair::reset() {
   c.rq = rq_.data();
   c.rq_stride = receive_stride;
   c.rq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.receive_entries));
+  if (c.dialect == nic::Dialect::srnic) nic::begin_dialect(c, c.dialect, device_.card_.config);
 }
 
 // What came ahead of its turn is forgotten, with the software's memory of it.
 void QueuePair::release_recovery() {
   if (context_.dialect != nic::Dialect::srnic) return;
   for (nic::SrnicInbound* in : {&context_.srnic.in, &context_.responses.in}) {
-    while (const nic::EarlyNote* note = device_.card_.early.take_any(in->early)) {
-      if (note->kind != nic::EarlyNote::Kind::taken || options_.srq == nullptr) continue;
+    while (const nic::ReorderNote* note = device_.card_.reorder_notes.take_any(in->notes)) {
+      if (note->kind != nic::ReorderNote::Kind::taken || options_.srq == nullptr) continue;
       nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
       srq.free[srq.free_count++] = note->entry;
     }

@@ -110,14 +110,14 @@ wire::Sequence Retransmission::locate(const LossEvent& e, wire::Psn psn) const {
   const nic::Context& c = card_.contexts[e.slot];
   const bool anchored = e.kind == LossEvent::Kind::sacked && psn.ahead_of(e.psn) <= 0;
   if (!anchored) {
-    const nic::Place at = nic::locate_request(c, psn);
+    const nic::WorkPosition at = nic::locate_request(c, psn);
     return wire::Sequence(at.entry, 0, at.offset);
   }
   std::uint32_t back = e.psn.since(psn), offset = e.anchor.offset();
   std::uint32_t entry = wire::Sequence::unfold(e.anchor.msn(), c.sq_done);
   while (back > offset) {
     if (entry == c.sq_done || entry - c.sq_done > c.sq_next - c.sq_done) {  // the echo does not fit what was sent
-      const nic::Place at = nic::locate_request(c, psn);
+      const nic::WorkPosition at = nic::locate_request(c, psn);
       return wire::Sequence(at.entry, 0, at.offset);
     }
     back -= offset + 1;

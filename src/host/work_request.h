@@ -5,7 +5,7 @@
 #include <span>
 
 #include "nic/formats.h"
-#include "nic/memory.h"
+#include "nic/memory/memory.h"
 #include "nic/world.h"
 #include "wire/types.h"
 

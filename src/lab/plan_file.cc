@@ -10,7 +10,7 @@
 
 #include "lab/library.h"
 #include "lab/plan_parts.h"
-#include "lab/sense.h"
+#include "lab/validate.h"
 
 namespace weft::lab {
 namespace {
@@ -34,7 +34,7 @@ bool is_name(std::string_view name) {
 
 class PlanReader {
  public:
-  PlanReader(const Place& place, const ProfileShelf& profiles, const std::filesystem::path& folder)
+  PlanReader(const FilePosition& place, const ProfileShelf& profiles, const std::filesystem::path& folder)
       : place_(place), profiles_(profiles), folder_(folder) {}
 
   tl::expected<Plan, std::string> read(const toml::table& file) {
@@ -149,7 +149,7 @@ class PlanReader {
     if (count > kMostPoints) return place_.problem(at, fmt::format("{} runs, {} are allowed", count, kMostPoints));
     for (const Extent extent : {Extent::full, Extent::quick}) {
       for (const Point& point : points_of(plan_, extent)) {
-        const std::string reason = makes_no_sense(point.setting);
+        const std::string reason = validate(point.setting);
         if (reason.empty()) continue;
         const std::string where = point.at.empty() ? "" : " at " + where_text(plan_, point);
         return place_.problem(*series_[point.series],
@@ -159,7 +159,7 @@ class PlanReader {
     return {};
   }
 
-  const Place& place_;
+  const FilePosition& place_;
   const ProfileShelf& profiles_;
   const std::filesystem::path& folder_;
   Plan plan_;
@@ -182,7 +182,7 @@ bool stands_before(const Plan& a, const Plan& b) {
 
 tl::expected<Plan, std::string> read_plan(std::string_view text, const std::string& file, const ProfileShelf& profiles,
                                           const std::filesystem::path& folder) {
-  const Place place(file);
+  const FilePosition place(file);
   const auto table = parse_toml(text, place);
   if (!table) return Problem(table.error());
   return PlanReader(place, profiles, folder).read(*table);

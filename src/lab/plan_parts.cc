@@ -16,7 +16,7 @@ using Done = tl::expected<void, std::string>;
 
 bool never(const toml::table&) { return false; }
 
-tl::expected<Override, std::string> read_override(const Leaf& leaf, const Place& place) {
+tl::expected<Override, std::string> read_override(const Leaf& leaf, const FilePosition& place) {
   const auto field = find_setting_field(leaf.key);
   if (!field) {
     const auto hint = did_you_mean(leaf.key, all_setting_keys());
@@ -29,7 +29,7 @@ tl::expected<Override, std::string> read_override(const Leaf& leaf, const Place&
 
 }  // namespace
 
-tl::expected<std::vector<Override>, std::string> read_overrides(const toml::table& table, const Place& place) {
+tl::expected<std::vector<Override>, std::string> read_overrides(const toml::table& table, const FilePosition& place) {
   std::vector<Override> out;
   for (const Leaf& leaf : flatten(table, never)) {
     auto change = read_override(leaf, place);
@@ -55,7 +55,7 @@ double x_of(const FieldInfo& field, double value) {
   }
 }
 tl::expected<std::vector<AxisPoint>, std::string> read_values(const toml::array& values, const SettingField& field,
-                                                              const Place& place) {
+                                                              const FilePosition& place) {
   std::vector<AxisPoint> points;
   for (const toml::node& node : values) {
     const auto value = read_value(field.info(), node, "");
@@ -66,7 +66,7 @@ tl::expected<std::vector<AxisPoint>, std::string> read_values(const toml::array&
 }
 
 // `at`: points with an x, and all that is set there.
-tl::expected<std::vector<AxisPoint>, std::string> read_at(const toml::array& at, const Place& place) {
+tl::expected<std::vector<AxisPoint>, std::string> read_at(const toml::array& at, const FilePosition& place) {
   std::vector<AxisPoint> points;
   for (const toml::node& node : at) {
     const toml::table* table = node.as_table();
@@ -82,7 +82,7 @@ tl::expected<std::vector<AxisPoint>, std::string> read_at(const toml::array& at,
 }
 
 // Those of the axis' points that the quick set has, by x.
-Done read_quick(const toml::array& quick, Axis& axis, const Place& place) {
+Done read_quick(const toml::array& quick, Axis& axis, const FilePosition& place) {
   for (const toml::node& node : quick) {
     const auto x = node.value<double>();
     const auto found =
@@ -95,7 +95,7 @@ Done read_quick(const toml::array& quick, Axis& axis, const Place& place) {
 
 }  // namespace
 
-Done read_axis(const toml::table& table, const Place& place, Plan& plan) {
+Done read_axis(const toml::table& table, const FilePosition& place, Plan& plan) {
   if (Done keys = check_keys(table, place, kAxis); !keys) return keys;
   Axis axis;
   const auto key = read_text(table, "key", place);
@@ -142,7 +142,7 @@ constexpr std::array<std::string_view, 13> kPlot{"kind",    "title",   "x",     
                                                  "series",  "claimed", "band"};
 constexpr std::array<std::string_view, 4> kScales{"linear", "log2", "log", "steps"};
 
-tl::expected<Scale, std::string> read_scale(const toml::table& table, std::string_view key, const Place& place) {
+tl::expected<Scale, std::string> read_scale(const toml::table& table, std::string_view key, const FilePosition& place) {
   const auto text = read_text(table, key, place);
   if (!text) return Problem(text.error());
   if (text->empty()) return Scale::linear;
@@ -152,7 +152,7 @@ tl::expected<Scale, std::string> read_scale(const toml::table& table, std::strin
 }
 
 tl::expected<std::size_t, std::string> read_axis_name(const toml::table& table, std::string_view key,
-                                                      const Place& place, const Plan& plan) {
+                                                      const FilePosition& place, const Plan& plan) {
   const auto name = read_text(table, key, place);
   if (!name) return Problem(name.error());
   if (name->empty()) return std::size_t{0};
@@ -163,7 +163,8 @@ tl::expected<std::size_t, std::string> read_axis_name(const toml::table& table, 
 }
 
 // Both ends of a range.
-Done read_range(const toml::node* node, const Place& place, std::optional<double>& least, std::optional<double>& most) {
+Done read_range(const toml::node* node, const FilePosition& place, std::optional<double>& least,
+                std::optional<double>& most) {
   if (node == nullptr) return {};
   const toml::array* array = node->as_array();
   const bool two = array != nullptr && array->size() == 2;
@@ -173,7 +174,7 @@ Done read_range(const toml::node* node, const Place& place, std::optional<double
   return {};
 }
 
-tl::expected<PlotPoint, std::string> read_claimed(const toml::node& node, const Place& place) {
+tl::expected<PlotPoint, std::string> read_claimed(const toml::node& node, const FilePosition& place) {
   constexpr std::array<std::string_view, 4> kKeys{"x", "y", "label", "within"};
   const toml::table* point = node.as_table();
   const auto x = point != nullptr ? (*point)["x"].value<double>() : std::nullopt;
@@ -183,7 +184,7 @@ tl::expected<PlotPoint, std::string> read_claimed(const toml::node& node, const 
   return PlotPoint{*x, *y, (*point)["label"].value_or(std::string()), (*point)["within"].value_or(0.0)};
 }
 
-tl::expected<PlotBand, std::string> read_band(const toml::node& node, const Place& place) {
+tl::expected<PlotBand, std::string> read_band(const toml::node& node, const FilePosition& place) {
   constexpr std::array<std::string_view, 3> kKeys{"x", "y", "label"};
   const toml::table* band = node.as_table();
   if (band == nullptr) return place.problem(node, "a band is { x = [a, b], y = [c, d], label = \"...\" }");
@@ -198,7 +199,7 @@ tl::expected<PlotBand, std::string> read_band(const toml::node& node, const Plac
 
 // A list of what `read` reads.
 template <class Mark, class Read>
-Done read_marks(const toml::table& table, std::string_view key, const Place& place, std::vector<Mark>& marks,
+Done read_marks(const toml::table& table, std::string_view key, const FilePosition& place, std::vector<Mark>& marks,
                 Read&& read) {
   const toml::node* list = table.get(key);
   if (list == nullptr) return {};
@@ -211,7 +212,7 @@ Done read_marks(const toml::table& table, std::string_view key, const Place& pla
   return {};
 }
 
-Done read_plot_series(const toml::table& table, const Place& place, const Plan& plan, Plot& plot) {
+Done read_plot_series(const toml::table& table, const FilePosition& place, const Plan& plan, Plot& plot) {
   const toml::node* list = table.get("series");
   for (std::size_t i = 0; list == nullptr && i < plan.series.size(); ++i) plot.series.push_back(i);
   if (list == nullptr) return {};
@@ -227,7 +228,7 @@ Done read_plot_series(const toml::table& table, const Place& place, const Plan& 
   return {};
 }
 
-Done read_metric(const toml::table& table, const Place& place, Plot& plot) {
+Done read_metric(const toml::table& table, const FilePosition& place, Plot& plot) {
   const auto metric = read_text(table, "metric", place);
   if (!metric) return Problem(metric.error());
   const auto* found =
@@ -246,7 +247,7 @@ Done read_metric(const toml::table& table, const Place& place, Plot& plot) {
 
 }  // namespace
 
-Done read_plot(const toml::table& table, const Place& place, Plan& plan) {
+Done read_plot(const toml::table& table, const FilePosition& place, Plan& plan) {
   if (Done keys = check_keys(table, place, kPlot); !keys) return keys;
   if (plan.axes.empty()) return place.problem(table, "a plot needs a [[sweep]]");
   Plot plot;
@@ -305,8 +306,8 @@ Study as_if_run(const Plan& plan, Extent extent) {
   return study;
 }
 
-tl::expected<ClaimRow, std::string> read_row(const toml::table& row, const toml::table& claim, const Place& place,
-                                             const Plan& plan) {
+tl::expected<ClaimRow, std::string> read_row(const toml::table& row, const toml::table& claim,
+                                             const FilePosition& place, const Plan& plan) {
   if (const Done keys = check_keys(row, place, kRow); !keys) return Problem(keys.error());
   ClaimRow out;
   for (const auto& [key, target] :
@@ -351,7 +352,7 @@ tl::expected<ClaimRow, std::string> read_row(const toml::table& row, const toml:
 
 }  // namespace
 
-Done read_claim(const toml::table& table, const Place& place, Plan& plan) {
+Done read_claim(const toml::table& table, const FilePosition& place, Plan& plan) {
   if (Done keys = check_keys(table, place, kClaim); !keys) return keys;
   Claim claim;
   for (const auto& [key, target] :

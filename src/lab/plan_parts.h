@@ -13,9 +13,12 @@ namespace weft::lab {
 
 // qps = 128, link_delay = "200 ns", contexts.entries = 1024
 [[nodiscard]] tl::expected<std::vector<Override>, std::string> read_overrides(const toml::table& table,
-                                                                              const Place& place);
-[[nodiscard]] tl::expected<void, std::string> read_axis(const toml::table& table, const Place& place, Plan& plan);
-[[nodiscard]] tl::expected<void, std::string> read_plot(const toml::table& table, const Place& place, Plan& plan);
-[[nodiscard]] tl::expected<void, std::string> read_claim(const toml::table& table, const Place& place, Plan& plan);
+                                                                              const FilePosition& place);
+[[nodiscard]] tl::expected<void, std::string> read_axis(const toml::table& table, const FilePosition& place,
+                                                        Plan& plan);
+[[nodiscard]] tl::expected<void, std::string> read_plot(const toml::table& table, const FilePosition& place,
+                                                        Plan& plan);
+[[nodiscard]] tl::expected<void, std::string> read_claim(const toml::table& table, const FilePosition& place,
+                                                         Plan& plan);
 
 }  // namespace weft::lab

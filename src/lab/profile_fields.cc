@@ -81,7 +81,7 @@ constexpr std::array kFields{
     field("congestion", kCongestion, [](auto& p) -> auto& { return p.device.card.congestion; }),
     field("requester_bitmaps", truth, [](auto& p) -> auto& { return p.device.card.requester_bitmaps; }),
     field("probe_delay", time, [](auto& p) -> auto& { return p.device.card.probe_delay; }, 1, 1e12),
-    field("early_notes", count, [](auto& p) -> auto& { return p.device.card.early_notes; }, 1, 1 << 24),
+    field("early_notes", count, [](auto& p) -> auto& { return p.device.card.reorder_notes; }, 1, 1 << 24),
     field("retry_rings", count, [](auto& p) -> auto& { return p.device.card.retry_rings; }, 1, 1 << 20),
     // The host's threads.
     field("thread.post", time, [](auto& p) -> auto& { return p.thread.post; }, 0, 1e12),

@@ -25,7 +25,8 @@ std::vector<std::string_view> known_keys() {
 }
 
 // Where a number comes from: exactly one of source, calibrated, assumed, and not empty.
-tl::expected<Parameter, std::string> read_origin(const toml::table& table, const Leaf& leaf, const Place& place) {
+tl::expected<Parameter, std::string> read_origin(const toml::table& table, const Leaf& leaf,
+                                                 const FilePosition& place) {
   Parameter parameter;
   parameter.key = leaf.key;
   int said = 0;
@@ -45,7 +46,7 @@ tl::expected<Parameter, std::string> read_origin(const toml::table& table, const
                                    leaf.key, said == 0 ? "has no source" : "has more than one source"));
 }
 
-tl::expected<Parameter, std::string> read_parameter(const Leaf& leaf, const Place& place, Profile& profile) {
+tl::expected<Parameter, std::string> read_parameter(const Leaf& leaf, const FilePosition& place, Profile& profile) {
   const auto* field = find_profile_field(leaf.key);
   if (field == nullptr) {
     const std::string hint = did_you_mean(leaf.key, known_keys());
@@ -81,7 +82,8 @@ void keep(std::vector<Parameter>& all, Parameter parameter) {
   }
 }
 
-tl::expected<Profile, std::string> read_base(const toml::table& table, const Place& place, const FindProfile& find) {
+tl::expected<Profile, std::string> read_base(const toml::table& table, const FilePosition& place,
+                                             const FindProfile& find) {
   const toml::node* extends = table.get("extends");
   if (extends == nullptr) return Profile{};
   const auto name = read_text(table, "extends", place);
@@ -95,7 +97,7 @@ tl::expected<Profile, std::string> read_base(const toml::table& table, const Pla
 
 tl::expected<Profile, std::string> read_profile(std::string_view text, const std::string& file, const std::string& name,
                                                 const FindProfile& find) {
-  const Place place(file);
+  const FilePosition place(file);
   const auto table = parse_toml(text, place);
   if (!table) return Problem(table.error());
   auto profile = read_base(*table, place, find);

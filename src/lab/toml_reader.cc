@@ -7,11 +7,11 @@
 
 namespace weft::lab {
 
-Problem Place::problem(const toml::source_position& at, std::string_view what) const {
+Problem FilePosition::problem(const toml::source_position& at, std::string_view what) const {
   return Problem(fmt::format("{}:{}:{}: {}", file_, at.line, at.column, what));
 }
 
-tl::expected<toml::table, std::string> parse_toml(std::string_view text, const Place& place) {
+tl::expected<toml::table, std::string> parse_toml(std::string_view text, const FilePosition& place) {
   toml::parse_result parsed = toml::parse(text, place.file());
   if (!parsed) return place.problem(parsed.error().source().begin, parsed.error().description());
   return std::move(parsed).table();
@@ -100,7 +100,7 @@ std::vector<Leaf> flatten(const toml::table& table, bool (*is_leaf)(const toml::
   return leaves;
 }
 
-tl::expected<void, std::string> check_keys(const toml::table& table, const Place& place,
+tl::expected<void, std::string> check_keys(const toml::table& table, const FilePosition& place,
                                            std::span<const std::string_view> known) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
@@ -111,7 +111,8 @@ tl::expected<void, std::string> check_keys(const toml::table& table, const Place
   return {};
 }
 
-tl::expected<std::string, std::string> read_text(const toml::table& table, std::string_view key, const Place& place) {
+tl::expected<std::string, std::string> read_text(const toml::table& table, std::string_view key,
+                                                 const FilePosition& place) {
   const toml::node* node = table.get(key);
   if (node == nullptr) return std::string();
   const auto* text = node->as_string();
@@ -120,7 +121,7 @@ tl::expected<std::string, std::string> read_text(const toml::table& table, std::
 }
 
 tl::expected<bool, std::string> read_truth(const toml::table& table, std::string_view key, bool usual,
-                                           const Place& place) {
+                                           const FilePosition& place) {
   const toml::node* node = table.get(key);
   if (node == nullptr) return usual;
   const auto truth = node->value_exact<bool>();

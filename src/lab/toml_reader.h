@@ -9,7 +9,7 @@
 
 #include "lab/field.h"
 
-// Header-only, as in world/real/settings_file.cc.
+// Header-only, as in world/real/settings/settings_file.cc.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -20,9 +20,9 @@ namespace weft::lab {
 using Problem = tl::unexpected<std::string>;
 
 // Says where in which file something is wrong.
-class Place {
+class FilePosition {
  public:
-  explicit Place(std::string file) : file_(std::move(file)) {}
+  explicit FilePosition(std::string file) : file_(std::move(file)) {}
   [[nodiscard]] Problem problem(const toml::source_position& at, std::string_view what) const;
   [[nodiscard]] Problem problem(const toml::node& at, std::string_view what) const {
     return problem(at.source().begin, what);
@@ -33,7 +33,7 @@ class Place {
   std::string file_;
 };
 
-[[nodiscard]] tl::expected<toml::table, std::string> parse_toml(std::string_view text, const Place& place);
+[[nodiscard]] tl::expected<toml::table, std::string> parse_toml(std::string_view text, const FilePosition& place);
 
 // The value of a field, from a number, a text or a truth; `unit` may be empty. What it says about a wrong one is the
 // reason alone.
@@ -50,15 +50,15 @@ struct Leaf {
 [[nodiscard]] std::vector<Leaf> flatten(const toml::table& table, bool (*is_leaf)(const toml::table&));
 
 // All keys of the table are among these, or which one is not.
-[[nodiscard]] tl::expected<void, std::string> check_keys(const toml::table& table, const Place& place,
+[[nodiscard]] tl::expected<void, std::string> check_keys(const toml::table& table, const FilePosition& place,
                                                          std::span<const std::string_view> known);
 
 // A text of a table; what is missing is empty, what is no text is a problem.
 [[nodiscard]] tl::expected<std::string, std::string> read_text(const toml::table& table, std::string_view key,
-                                                               const Place& place);
+                                                               const FilePosition& place);
 
 // The same for true and false; what is missing is `usual`.
 [[nodiscard]] tl::expected<bool, std::string> read_truth(const toml::table& table, std::string_view key, bool usual,
-                                                         const Place& place);
+                                                         const FilePosition& place);
 
 }  // namespace weft::lab

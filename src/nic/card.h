@@ -7,9 +7,9 @@
 
 #include "base/prefetch.h"
 #include "nic/reveal.h"
+#include "nic/roce/roce.h"
 #include "nic/srnic/srnic.h"
-#include "nic/transport/datagram.h"
-#include "nic/transport/roce.h"
+#include "nic/ud/datagram.h"
 
 namespace weft::nic {
 
@@ -25,9 +25,9 @@ class Card {
     if (c.qpn.raw() == 0) [[unlikely]]
       return;  // destroyed before its doorbell was heard
     if (c.state == QpState::error) [[unlikely]]
-      return endings_.break_off(c);
+      return completions_.break_off(c);
     if (c.state == QpState::sqe) [[unlikely]]
-      return endings_.flush_sends(c);
+      return completions_.flush_sends(c);
     if (c.service == wire::Service::ud) return core_.schedule(c);
     settle_account(core_, c);  // somebody may have left, and others may go
     with_transport(c, [&](auto& transport) {
@@ -107,7 +107,7 @@ class Card {
     Context& c = core_.state.contexts[slot];
     c.scheduled = false;
     if (c.qpn.raw() == 0) return;  // destroyed meanwhile
-    if (c.state == QpState::error) return endings_.break_off(c);
+    if (c.state == QpState::error) return completions_.break_off(c);
     if (is_ready(c)) core_.schedule(c);
   }
 
@@ -164,7 +164,7 @@ class Card {
     Context& c = context(slot);
     c.scheduled = false;
     if (c.state == QpState::error) [[unlikely]] {
-      endings_.break_off(c);
+      completions_.break_off(c);
       return settle_account(core_, c, true);
     }
     TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes, peer_room(core_, c)};
@@ -241,8 +241,7 @@ class Card {
       if (p.flow.source != c->peer) return Refusal::wrong_peer;
     }
     if (!wire::partitions_match(p.headers.bth.pkey, c->pkey)) return Refusal::bad_pkey;
-    return info.srnic == (c->dialect == Dialect::srnic) && c->dialect != Dialect::undecided ? Refusal::none
-                                                                                            : Refusal::wrong_dialect;
+    return info.dialect == c->dialect ? Refusal::none : Refusal::wrong_dialect;
   }
 
   // A packet in another dialect than ours, but from our peer. It settles an open question; and a peer that was thought
@@ -251,12 +250,13 @@ class Card {
   // because of it, and we follow; if something is, the peer falls back when it arrives. So both never change at once.
   [[gnu::cold, gnu::noinline]] bool adopt_dialect(Context& c, const wire::OpcodeInfo& info) {
     const bool open = c.by_agreement && !c.established;
-    const bool falls_back = open && c.dialect == Dialect::srnic && !info.srnic;
-    const bool follows = open && c.dialect == Dialect::roce && info.srnic && c.sent_psn == c.done_psn;
+    const bool falls_back = open && c.dialect == Dialect::srnic && info.dialect == Dialect::roce;
+    const bool follows =
+        open && c.dialect == Dialect::roce && info.dialect == Dialect::srnic && c.sent_psn == c.done_psn;
     if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back && !follows)) return false;
-    if (falls_back) core_.recall_from(c);
-    if (falls_back) endings_.flush_early(c);
-    begin_dialect(c, info.srnic ? Dialect::srnic : Dialect::roce, core_.state.config);
+    if (falls_back) core_.revoke_from(c);
+    if (falls_back) completions_.flush_early(c);
+    begin_dialect(c, info.dialect, core_.state.config);
     core_.state.timers.disarm(core_.slot(c));
     with_transport(c, [&](auto& transport) {
       if (transport.ready(c)) core_.schedule(c);
@@ -265,10 +265,10 @@ class Card {
   }
 
   Core<W> core_;
-  Endings<W> endings_{core_};
-  Roce<W> roce_{core_, endings_};
-  Srnic<W> srnic_{core_, endings_};
-  Datagrams<W> datagrams_{core_, endings_};
+  Completions<W> completions_{core_};
+  Roce<W> roce_{core_, completions_};
+  Srnic<W> srnic_{core_, completions_};
+  Datagrams<W> datagrams_{core_, completions_};
 };
 
 }  // namespace weft::nic

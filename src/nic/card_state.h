@@ -7,20 +7,20 @@
 #include <span>
 
 #include "base/zeroed_table.h"
+#include "nic/caches/cache_tags.h"
+#include "nic/caches/work_cache.h"
 #include "nic/congestion/control.h"
+#include "nic/congestion/peers.h"
 #include "nic/context.h"
 #include "nic/control.h"
 #include "nic/counters.h"
-#include "nic/early.h"
-#include "nic/memory.h"
-#include "nic/peers.h"
+#include "nic/memory/memory.h"
+#include "nic/memory/translation.h"
 #include "nic/queues.h"
-#include "nic/residents.h"
-#include "nic/schedule_policy.h"
-#include "nic/scheduler.h"
-#include "nic/timers.h"
-#include "nic/translation.h"
-#include "nic/work_cache.h"
+#include "nic/reorder_notes.h"
+#include "nic/schedule/schedule_policy.h"
+#include "nic/schedule/scheduler.h"
+#include "nic/schedule/timers.h"
 
 namespace weft::nic {
 
@@ -38,7 +38,7 @@ struct CardConfig {
   std::uint32_t work_cache_bytes = 0, receive_cache_bytes = 0, mtt_cache_bytes = 0;
   CacheShape work_cache{}, mtt_cache{};
   std::uint8_t acknowledge_every = 64;  // packets of one message between two requests for acknowledgement
-  // -- What connections to one peer share (nic/peers.h).
+  // -- What connections to one peer share (nic/congestion/peers.h).
   Time target_delay = 0;         // that an answer should take at most; 0: what is under way to a peer is not limited
   std::uint8_t peer_shift = 24;  // bits of a queue pair number that tell those of one card apart
   // -- roce. A responder tells once of a gap (IBA 9.7.5.1.3); some cards tell again when the peer has gone back and the
@@ -48,9 +48,9 @@ struct CardConfig {
   CongestionControl congestion = CongestionControl::dctcp;
   bool requester_bitmaps = true;  // false: only responders keep them, and tell requesters exactly what is missing
   Time probe_delay =
-      microseconds(100);             // shortest silence after which the peer is asked what it has; doubles each time
-  std::uint32_t early_notes = 1024;  // packets ahead of their turn that end something, all connections together
-  std::uint32_t retry_rings = 256;   // connections that can be sending again at once
+      microseconds(100);               // shortest silence after which the peer is asked what it has; doubles each time
+  std::uint32_t reorder_notes = 1024;  // packets ahead of their turn that end something, all connections together
+  std::uint32_t retry_rings = 256;     // connections that can be sending again at once
 };
 
 // Most packets of an srnic connection under way.
@@ -111,7 +111,7 @@ struct CardState {
         timers(contexts),
         cq_timers(cqs),
         peers(contexts.size()),
-        early(c.early_notes),
+        reorder_notes(c.reorder_notes),
         retries(c.retry_rings) {}
 
   CardConfig config;
@@ -128,7 +128,7 @@ struct CardState {
   Timers<ContextTable> timers;
   Timers<ZeroedTable<CompletionRing>> cq_timers;
   Peers peers;
-  EarlyNotes early;                // in host memory,
+  ReorderNotes reorder_notes;      // in host memory,
   ZeroedTable<RetryRing> retries;  //   as these are
   Counters counters;
 };

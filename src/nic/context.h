@@ -6,14 +6,16 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "nic/dialect.h"
 #include "nic/formats.h"
-#include "nic/rights.h"
+#include "nic/memory/rights.h"
+#include "wire/dialect.h"
 #include "wire/opcode.h"
 #include "wire/packet.h"
 #include "wire/types.h"
 
 namespace weft::nic {
+
+using wire::Dialect;
 
 enum class QpState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 
@@ -42,7 +44,7 @@ struct SrnicInbound {
   wire::Sequence newest{};
   wire::Psn run_end{};           // one past the run
   std::uint16_t run = 0;         // how many packets it is; 0: not in recovery
-  std::uint16_t early = 0xFFFF;  // first of the notes on packets ahead of their turn (nic/early.h); or none
+  std::uint16_t notes = 0xFFFF;  // first of the notes on packets ahead of their turn (nic/reorder_notes.h); or none
 };
 
 // A round of DCTCP (nic/congestion).
@@ -121,17 +123,17 @@ struct alignas(64) Context {
   bool responses_awaited : 1 = false;  //   of each kind that goes out
   bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone
   bool answers_rest : 1 = false;       // srnic: until something is heard of the peer
-  bool waits : 1 = false;              // among those that wait until more may be under way to the peer (nic/peers.h)
-  bool woken : 1 = false;              // it has waited long enough, and its turn is next
-  bool window_cut : 1 = false;         // srnic: because of a timeout that may turn out to have been no loss
-  bool unheard : 1 = false;            // what it has under way is most likely gone: it takes nobody's room at the peer
-  bool sent_since : 1 = false;         // srnic: something new has left since the timer was set
-  bool assured : 1 = false;            // srnic: the peer has said that it has everything, since it was asked last
+  bool waits : 1 = false;  // among those that wait until more may be under way to the peer (nic/congestion/peers.h)
+  bool woken : 1 = false;  // it has waited long enough, and its turn is next
+  bool window_cut : 1 = false;  // srnic: because of a timeout that may turn out to have been no loss
+  bool unheard : 1 = false;     // what it has under way is most likely gone: it takes nobody's room at the peer
+  bool sent_since : 1 = false;  // srnic: something new has left since the timer was set
+  bool assured : 1 = false;     // srnic: the peer has said that it has everything, since it was asked last
   Dialect dialect : 2 = Dialect::roce;
   std::uint8_t saved_pending = 0;     // READs and atomics to be answered
   std::uint8_t max_send_sges = 0;     // the host's: what a work request may have
   std::uint16_t losses_told = 0;      // srnic: what goes out and was lost, as often as the software was told of it
-  std::uint16_t peer_slot = kNoPeer;  // the peer in the table of peers (nic/peers.h)
+  std::uint16_t peer_slot = kNoPeer;  // the peer in the table of peers (nic/congestion/peers.h)
   std::uint16_t marked_share = 0;     // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
   std::uint16_t max_inline = 0;       // the host's: what a work request may carry
   Time deadline = kNever;             // retransmission or RNR wait
@@ -149,7 +151,7 @@ struct alignas(64) Context {
     std::uint8_t silences;               // srnic: timeouts in a row
   };
   Refusal broken_by = Refusal::none;  // the first rule that was broken, for those who ask why
-  std::uint16_t counted = 0;          // packets of it that are in the peer's account (nic/peers.h)
+  std::uint16_t counted = 0;          // packets of it that are in the peer's account (nic/congestion/peers.h)
   std::uint32_t sq_posted = 0;        // free-running counts: entries posted,
   std::uint32_t sq_next = 0;          //   next to be sent,
   std::uint32_t sq_done = 0;          //   and oldest not yet complete
@@ -165,7 +167,7 @@ struct alignas(64) Context {
   std::uint16_t retry_ring = 0xFFFF;      // srnic: what is to be sent again (nic/control.h)
   std::uint16_t window = 0;               // srnic: packets that may be under way, in 16ths; all that goes out shares it
   std::uint16_t responses_under_way = 0;  // srnic
-  std::uint32_t timer = 0;                // where the timers keep this slot (nic/timers.h)
+  std::uint32_t timer = 0;                // where the timers keep this slot (nic/schedule/timers.h)
 
   // -- The responder: what is expected, what is under way, what is owed.
   alignas(64) wire::Psn expected_psn{};

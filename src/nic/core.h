@@ -8,7 +8,7 @@
 
 #include "base/fixed_vector.h"
 #include "nic/card_state.h"
-#include "nic/page_walk.h"
+#include "nic/memory/page_walk.h"
 #include "nic/world.h"
 #include "wire/packet.h"
 
@@ -26,7 +26,7 @@ class Core {
   Time moment = 0;                        // what the world says the time is, or kAsk
   const wire::Packet* in_hand = nullptr;  // the packet that is being judged
   std::span<const wire::Packet> behind;   // those that came with it, and are next
-  std::span<const wire::Packet> fetched;  // of those: their far payloads are in their places
+  std::span<const wire::Packet> fetched;  // of those: their exported payloads are in their places
   OutPacket out;
 
   [[nodiscard]] Time now() {
@@ -58,9 +58,9 @@ class Core {
   }
 
   // How packets of a message leave as one.
-  struct Train {
+  struct Burst {
     std::uint32_t packets = 1;
-    bool far = false;
+    bool one_copy = false;
   };
   // What a message has left that may leave.
   struct Left {
@@ -70,18 +70,19 @@ class Core {
     std::int64_t turn = 0;      // bytes
     bool in_one_piece = true;   // in host memory
   };
-  // A far train may be longer than what is left of the turn. A turn is there so that others need not wait long: a far
-  // train costs this card its headers, whatever its length. It is the last of its turn, and the window bounds it.
-  [[nodiscard]] Train train_of(const Context& c, const Left& left) {
-    if constexpr (kCarriesTrains<W>) {
+  // A far burst may be longer than what is left of the turn. A turn is there so that others need not wait long: a far
+  // burst costs this card its headers, whatever its length. It is the last of its turn, and the window bounds it.
+  [[nodiscard]] Burst burst_of(const Context& c, const Left& left) {
+    if constexpr (kCarriesBursts<W>) {
       if (left.bytes <= path_mtu(c)) return {};
       out.flow.source = state.port.gids[c.gid_index];
       out.flow.destination = c.peer;
-      const TrainLimits longest = world.train_limits(out.flow, c.peer_qpn);
+      const BurstLimits longest = world.burst_limits(out.flow, c.peer_qpn);
       const std::uint32_t most = std::min(packets_of(left.bytes, c.mtu_shift), left.room);
-      if (longest.far != 0 && left.in_one_piece && left.message <= longest.far_message) {
-        const std::uint32_t packets = std::min(most, longest.far >> c.mtu_shift);
-        if (packets > 1 && std::min(packets << c.mtu_shift, left.bytes) >= longest.far_from) return {packets, true};
+      if (longest.one_copy != 0 && left.in_one_piece && left.message <= longest.one_copy_message) {
+        const std::uint32_t packets = std::min(most, longest.one_copy >> c.mtu_shift);
+        if (packets > 1 && std::min(packets << c.mtu_shift, left.bytes) >= longest.one_copy_from)
+          return {packets, true};
       }
       const auto of_turn = static_cast<std::uint32_t>((left.turn + path_mtu(c) - 1) >> c.mtu_shift);
       return {std::max(std::min({most, longest.near >> c.mtu_shift, of_turn}), 1U), false};
@@ -114,14 +115,14 @@ class Core {
   }
 
   // Writes a payload to host memory. False: it was far, and cannot be fetched; it is as if it had been lost.
-  [[nodiscard]] bool place(std::byte* to, const wire::Payload& data) {
-    if (data.is_far()) [[unlikely]]
-      return fetch(std::array{FarPiece{to, data}}) == 1;
-    world.place(to, data.near());
+  [[nodiscard]] bool dma_write(std::byte* to, const wire::Payload& data) {
+    if (data.is_exported()) [[unlikely]]
+      return fetch(std::array{OneCopyPiece{to, data}}) == 1;
+    world.dma_write(to, data.near());
     return true;
   }
-  // Fetches far payloads. How many of them, from the first, are in their places now.
-  [[nodiscard, gnu::noinline]] std::size_t fetch([[maybe_unused]] std::span<const FarPiece> pieces) {
+  // Fetches exported payloads. How many of them, from the first, are in their places now.
+  [[nodiscard, gnu::noinline]] std::size_t fetch([[maybe_unused]] std::span<const OneCopyPiece> pieces) {
     if constexpr (kFetches<W>) {
       const std::size_t there = world.fetch(pieces);
       count(Counter::one_copy_calls);
@@ -132,16 +133,16 @@ class Core {
   }
 
   // This queue pair ends, and the program will hear of it.
-  void recall_from(const Context& c) {
+  void revoke_from(const Context& c) {
     if constexpr (kLends<W>) {
-      if (may_have_lent(c)) world.recall_all();
+      if (may_have_lent(c)) world.revoke_all();
     }
   }
   // This window is about to close, or to open onto other memory.
-  void recall_behind(wire::Key window) {
+  void revoke_behind(wire::Key window) {
     if constexpr (kLends<W>) {
       const Region* r = state.memory.find(window);
-      if (r != nullptr && r->bound) world.recall(r->host, r->length);
+      if (r != nullptr && r->bound) world.revoke(r->host, r->length);
     }
   }
 
@@ -159,7 +160,7 @@ class Core {
     out.payload = {};
     out.payload_bytes = 0;
     out.packets = 1;
-    out.far = out.last = false;
+    out.one_copy = out.last = false;
     return out.headers;
   }
   // Is this message the last that there is to send? It is this queue pair's turn: it does not stand among those that

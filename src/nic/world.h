@@ -29,8 +29,8 @@ struct OutPacket {
   wire::Headers headers;
   std::span<const Fragment> payload;
   std::uint32_t payload_bytes = 0;
-  std::uint32_t packets = 1;  // more than one: a train (wire/packet.h)
-  bool far = false;           // the payload may stay where it is, in one piece, for the receiver to fetch
+  std::uint32_t packets = 1;  // more than one: a burst (wire/packet.h)
+  bool one_copy = false;      // the payload may stay where it is, in one piece, for the receiver to fetch
   bool last = false;          // nobody has more to send: it need not wait for company
 };
 
@@ -62,44 +62,44 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
   w.notify(event);               // the host's programs
   w.tell(loss);                  // the host's retransmission software, through the control queue; may be lost
   w.read(purpose, from, bytes);  // the card is about to read this from host memory
-  w.place(to, data);             // write to host memory
+  w.dma_write(to, data);         // write to host memory
   w.touch(what, key);            // an on-chip structure: nothing, or a miss
   // Is there memory behind these bytes of an on-demand region? Brings it in if it can.
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;
 };
 
-// How long trains to a peer may be, in bytes. Those that the peer fetches itself have limits of their own: shorter ones
+// How long bursts to a peer may be, in bytes. Those that the peer fetches itself have limits of their own: shorter ones
 // than `far_from`, and those of longer messages than `far_message`, do not pay.
-struct TrainLimits {
-  std::uint32_t near = 0, far = 0, far_from = 0, far_message = 0;
+struct BurstLimits {
+  std::uint32_t near = 0, one_copy = 0, one_copy_from = 0, one_copy_message = 0;
 };
 
-// Some worlds carry trains, at least to some peers.
+// Some worlds carry bursts, at least to some peers.
 template <class W>
-inline constexpr bool kCarriesTrains = requires(W w, const wire::Flow& flow, wire::Qpn destination) {
-  { w.train_limits(flow, destination) } -> std::same_as<TrainLimits>;
+inline constexpr bool kCarriesBursts = requires(W w, const wire::Flow& flow, wire::Qpn destination) {
+  { w.burst_limits(flow, destination) } -> std::same_as<BurstLimits>;
 };
 
-// Some of those leave payloads in host memory for the peer to fetch (OutPacket::far). They recall them when the program
+// Some of those leave payloads in host memory for the peer to fetch (OutPacket::far). They revoke them when the program
 // may use that memory again though the peer has not acknowledged them: whoever fetches them later finds out that it is
-// too late (host/lender.h).
+// too late (host/exporter.h).
 template <class W>
 inline constexpr bool kLends = requires(W w, const std::byte* from, std::uint64_t bytes) {
-  w.recall_all();
-  w.recall(from, bytes);
+  w.revoke_all();
+  w.revoke(from, bytes);
 };
 
-// A far payload, or a part of one, and where it belongs.
-struct FarPiece {
+// A exported payload, or a part of one, and where it belongs.
+struct OneCopyPiece {
   std::byte* to = nullptr;
   wire::Payload from{};
 };
-inline constexpr std::size_t kFarPieces = 4;  // that are fetched with one call
+inline constexpr std::size_t kOneCopyPieces = 4;  // that are fetched with one call
 
-// Some of those fetch far payloads, at once and in this order. How many of them, from the first, were all there; worlds
-// may do fewer at a time, but not none.
+// Some of those fetch exported payloads, at once and in this order. How many of them, from the first, were all there;
+// worlds may do fewer at a time, but not none.
 template <class W>
-inline constexpr bool kFetches = requires(W w, std::span<const FarPiece> pieces) {
+inline constexpr bool kFetches = requires(W w, std::span<const OneCopyPiece> pieces) {
   { w.fetch(pieces) } -> std::same_as<std::size_t>;
 };
 

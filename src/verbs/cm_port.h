@@ -30,7 +30,7 @@ class CmPort {
   // Is there a way to QP1 of this address? If not, a sentence is on standard error.
   [[nodiscard]] virtual bool reaches(const wire::Address& address) = 0;
   // The most significant byte of every communication id that this program gives out: answers find it by that.
-  [[nodiscard]] virtual std::uint8_t place() const = 0;
+  [[nodiscard]] virtual std::uint8_t lane_number() const = 0;
   // Takes a port of a port space (0x0106 TCP, 0x0111 UDP, 0x013F IB, 0x0002 IPOIB) for this program; 0 chooses a free
   // one, and `port` says which. An address of zeros is all addresses. 0 or errno (EADDRINUSE).
   [[nodiscard]] virtual int bind_service(std::uint16_t space, const wire::Address& address, std::uint16_t& port) = 0;

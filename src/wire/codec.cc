@@ -32,7 +32,7 @@ static_assert(every_header_fits());
 }  // namespace
 
 // IBA chapter 9: extensions stand in the order DETH, RETH, AtomicETH, AETH, AtomicAckETH, ImmDt, IETH. In srnic the
-// Sequence stands before them, the target in the place of the RETH and the receipt in that of the AETH.
+// Sequence stands before them, the target in the place of the RETH and the ACK in that of the AETH.
 std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHeaderBytes> out) {
   const OpcodeInfo& o = info(headers.bth.opcode);
   if (!o.known()) [[unlikely]] {
@@ -44,9 +44,9 @@ std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHead
     write(at, headers.aeth);
     return kAckBytes;
   }
-  if (o.srnic) at = write(at, headers.sequence);
+  if (o.sequence) at = write(at, headers.sequence);
   if (o.target) at = write(at, Target{headers.reth.address, headers.reth.key});
-  if (o.receipt) at = write(at, headers.receipt);
+  if (o.srnic_ack) at = write(at, headers.srnic_ack);
   if (at == out.data() + o.header_bytes) return o.header_bytes;  // most packets have no more
   if (o.deth) at = write(at, headers.deth);
   if (o.reth) at = write(at, headers.reth);
@@ -89,13 +89,13 @@ Refusal parse(std::span<const std::byte> udp_payload, Packet& out) {
     read(at, headers.aeth);
     return Refusal::none;
   }
-  if (o.srnic) at = read(at, headers.sequence);
+  if (o.sequence) at = read(at, headers.sequence);
   if (o.target) {
     Target target;
     at = read(at, target);
     headers.reth = {.address = target.address, .key = target.key, .length = 0};
   }
-  if (o.receipt) at = read(at, headers.receipt);
+  if (o.srnic_ack) at = read(at, headers.srnic_ack);
   if (at == udp_payload.data() + o.header_bytes) return Refusal::none;  // most packets have no more
   if (o.deth) at = read(at, headers.deth);
   if (o.reth) at = read(at, headers.reth);

@@ -87,12 +87,12 @@ void expect_fields(const Headers& h, std::span<const std::byte> b, const model::
         EXPECT_EQ(h.reth.address, n(at, 8));
         EXPECT_EQ(h.reth.key.raw(), n(at + 8, 4));
         break;
-      case Part::receipt:
-        EXPECT_EQ(h.receipt.syndrome, n(at, 1));
-        EXPECT_EQ(h.receipt.expected.raw(), n(at + 1, 3));
-        EXPECT_EQ(h.receipt.run, n(at + 4, 2));
-        EXPECT_EQ(h.receipt.marked, n(at + 6, 2) & 0xFFF);
-        EXPECT_EQ(h.receipt.duplicates, n(at + 6, 1) >> 4);
+      case Part::srnic_ack:
+        EXPECT_EQ(h.srnic_ack.syndrome, n(at, 1));
+        EXPECT_EQ(h.srnic_ack.expected.raw(), n(at + 1, 3));
+        EXPECT_EQ(h.srnic_ack.run, n(at + 4, 2));
+        EXPECT_EQ(h.srnic_ack.marked, n(at + 6, 2) & 0xFFF);
+        EXPECT_EQ(h.srnic_ack.duplicates, n(at + 6, 1) >> 4);
         break;
     }
     at += model::bytes_of(part);
@@ -199,7 +199,7 @@ TEST(Parse, WritesOnlyWhatTheOpcodeHas) {
     if (has(Part::target)) expected.reth.length = 0;
     if (!has(Part::reth) && !has(Part::target)) expected.reth = before.reth;
     if (!has(Part::sequence)) expected.sequence = before.sequence;
-    if (!has(Part::receipt)) expected.receipt = before.receipt;
+    if (!has(Part::srnic_ack)) expected.srnic_ack = before.srnic_ack;
     if (!has(Part::atomic)) expected.atomic = before.atomic;
     if (!has(Part::aeth)) expected.aeth = before.aeth;
     if (!has(Part::atomic_ack)) expected.atomic_ack = before.atomic_ack;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "wire/dialect.h"
+
 namespace weft::wire {
 
 // clang-format off
@@ -38,8 +40,8 @@ enum class Opcode : std::uint8_t {
   // What has arrived of requests, of responses? Nothing of a message is in them, and an acknowledgement answers them.
   srnic_probe = 0xD8, srnic_response_probe = 0xD9,
   srnic_response_ack = 0xDE,
-  // With a receipt for what the other side has sent: + 0x20.
-  srnic_send_only_receipt = 0xE4, srnic_write_only_receipt = 0xEA,
+  // With a ACK for what the other side has sent: + 0x20.
+  srnic_send_only_srnic_ack = 0xE4, srnic_write_only_srnic_ack = 0xEA,
 };
 // clang-format on
 
@@ -59,10 +61,11 @@ struct OpcodeInfo {
   Step step = Step::none;
   bool reth = false, aeth = false, atomic_eth = false, atomic_ack_eth = false;
   bool immediate = false, ieth = false, deth = false;
-  bool srnic = false;                    // of that dialect: has a Sequence
-  bool target = false, receipt = false;  // a Reth without its length; what srnic acknowledgements say
-  bool payload = false;                  // may carry payload bytes
-  std::uint8_t header_bytes = 0;         // BTH and every extension, before the payload
+  Dialect dialect = Dialect::roce;         // that it belongs to; datagrams and CNPs are roce's
+  bool sequence = false;                   // a Sequence: where in its message, and in the send queue, a packet stands
+  bool target = false, srnic_ack = false;  // a Reth without its length; what srnic acknowledgements say
+  bool payload = false;                    // may carry payload bytes
+  std::uint8_t header_bytes = 0;           // BTH and every extension, before the payload
   std::string_view name{};
 
   [[nodiscard]] constexpr bool known() const { return service != Service::none; }
@@ -79,8 +82,8 @@ constexpr std::uint8_t header_bytes(const OpcodeInfo& o) {
   // BTH 12, then the extensions; a CNP carries 16 reserved bytes in their place.
   return static_cast<std::uint8_t>(12 + (o.deth ? 8 : 0) + (o.reth ? 16 : 0) + (o.atomic_eth ? 28 : 0) +
                                    (o.aeth ? 4 : 0) + (o.atomic_ack_eth ? 8 : 0) + (o.immediate ? 4 : 0) +
-                                   (o.ieth ? 4 : 0) + (o.verb == Verb::cnp ? 16 : 0) + (o.srnic ? 8 : 0) +
-                                   (o.target ? 12 : 0) + (o.receipt ? 8 : 0));
+                                   (o.ieth ? 4 : 0) + (o.verb == Verb::cnp ? 16 : 0) + (o.sequence ? 8 : 0) +
+                                   (o.target ? 12 : 0) + (o.srnic_ack ? 8 : 0));
 }
 
 // What RC and UC share: SEND and WRITE, 0x00-0x0B of the service's 32 opcodes. Only the packet that opens a WRITE says
@@ -99,15 +102,16 @@ constexpr void add_send_and_write(std::array<OpcodeInfo, 256>& table, std::size_
   }
 }
 
-// From an RC packet to its srnic sibling: a Sequence in each, a target in every WRITE, a receipt in acknowledgements.
+// From an RC packet to its srnic sibling: each has a Sequence, WRITEs have a target, acknowledgements an SrnicAck.
 constexpr OpcodeInfo srnic_sibling(OpcodeInfo o, std::string_view name) {
-  o.srnic = true;
+  o.dialect = Dialect::srnic;
+  o.sequence = true;
   if (o.verb == Verb::write) {
     o.reth = false;
     o.target = true;
   }
   o.aeth = false;
-  o.receipt = o.verb == Verb::ack;
+  o.srnic_ack = o.verb == Verb::ack;
   o.name = name;
   return o;
 }
@@ -143,7 +147,9 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   table[0xDE] = table[0xD1];
   table[0xDE].verb = Verb::response_ack;
   table[0xDE].name = "srnic RESPONSE ACK";
-  table[0xD8] = {.service = Service::rc, .verb = Verb::probe, .step = Step::only, .srnic = true};
+  table[0xD8] = {.service = Service::rc, .verb = Verb::probe, .step = Step::only};
+  table[0xD8].dialect = Dialect::srnic;
+  table[0xD8].sequence = true;
   table[0xD8].name = "srnic PROBE";
   table[0xD9] = table[0xD8];
   table[0xD9].verb = Verb::response_probe;
@@ -152,7 +158,7 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   table[0xE4].name = "srnic SEND only with receipt";
   table[0xEA] = table[0xCA];
   table[0xEA].name = "srnic WRITE only with receipt";
-  table[0xE4].receipt = table[0xEA].receipt = true;
+  table[0xE4].srnic_ack = table[0xEA].srnic_ack = true;
 }
 
 constexpr std::array<OpcodeInfo, 256> make_opcodes() {

@@ -39,9 +39,9 @@ TEST(Opcodes, AllTwoHundredFiftySixAreAsTheModelSays) {
     EXPECT_EQ(o.atomic_ack_eth, has(*line, model::Part::atomic_ack));
     EXPECT_EQ(o.immediate, has(*line, model::Part::immediate));
     EXPECT_EQ(o.ieth, has(*line, model::Part::ieth));
-    EXPECT_EQ(o.srnic, has(*line, model::Part::sequence));
+    EXPECT_EQ(o.sequence, has(*line, model::Part::sequence));
     EXPECT_EQ(o.target, has(*line, model::Part::target));
-    EXPECT_EQ(o.receipt, has(*line, model::Part::receipt));
+    EXPECT_EQ(o.srnic_ack, has(*line, model::Part::srnic_ack));
   }
 }
 
@@ -55,12 +55,12 @@ TEST(Opcodes, EachHasANameOfItsOwn) {
 }
 
 // What srnic adds to a packet, as its paper counts: Ethernet 14, IP 20, UDP 8, BTH 12, ICRC 4, and then its own. No
-// receipt travels with a request there.
+// ACK travels with a request there.
 TEST(Opcodes, SrnicPacketsHaveTheHeadersOfThePaper) {
   constexpr std::size_t kOthers = 14 + 20 + 8 + 4;
   for (const auto& line : model::lines()) {
     const OpcodeInfo& o = info(static_cast<Opcode>(line.opcode));
-    if (!o.srnic || o.immediate || o.ieth || (o.receipt && o.payload)) continue;
+    if (o.dialect != Dialect::srnic || o.immediate || o.ieth || (o.srnic_ack && o.payload)) continue;
     if (o.verb == Verb::send) {
       EXPECT_EQ(kOthers + o.header_bytes, 66U) << o.name;
     }

@@ -61,7 +61,7 @@ struct Headers {
   ImmDt immediate{};
   Ieth invalidate{};
   Sequence sequence{};
-  Receipt receipt{};
+  SrnicAck srnic_ack{};
   friend constexpr bool operator==(const Headers&, const Headers&) = default;
 };
 
@@ -70,15 +70,15 @@ struct Packet {
   Flow flow{};
   Headers headers{};
   Payload payload{};
-  // More than one: a train, consecutive packets of one message that travelled as one. The headers are the first one's,
+  // More than one: a burst, consecutive packets of one message that travelled as one. The headers are the first one's,
   // but for the opcode, which is that of all of it. Never on a network: only where both ends share memory.
   std::uint32_t packets = 1;
 };
 
 // Only data in the dialect that numbers each packet's place can be joined, and only what brings nothing else along.
-constexpr bool may_be_train(const Packet& p) {
+constexpr bool may_be_burst(const Packet& p) {
   const OpcodeInfo& o = info(p.headers.bth.opcode);
-  return p.packets > 1 && o.srnic && o.payload && !o.receipt;
+  return p.packets > 1 && o.sequence && o.payload && !o.srnic_ack;
 }
 
 }  // namespace weft::wire

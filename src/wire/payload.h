@@ -1,6 +1,6 @@
 // The payload of a packet: bytes at hand, or bytes that still lie in the sender's memory (far) and that only the world
-// can fetch from there. A far payload has a length like any other, so a packet is judged without it; but whoever wants
-// the bytes has to say near(), which a far one does not have.
+// can fetch from there. A exported payload has a length like any other, so a packet is judged without it; but whoever
+// wants the bytes has to say near(), which a far one does not have.
 #pragma once
 
 #include <cassert>
@@ -11,8 +11,8 @@
 
 namespace weft::wire {
 
-// Where a far payload is from, as the world that will fetch it knows it: worlds derive their own from this.
-struct Loan {};
+// Where a exported payload is from, as the world that will fetch it knows it: worlds derive their own from this.
+struct Export {};
 
 class Payload {
  public:
@@ -23,30 +23,30 @@ class Payload {
     Payload(const Bytes& near) : Payload(near.data(), near.size()) {}
 
     // The loan outlives the packet.
-    static Payload far(const Loan& loan, std::uint64_t address, std::size_t bytes) {
+    static Payload exported(const Export& exported_by, std::uint64_t address, std::size_t bytes) {
       Payload out;
       out.address_ = address;
       out.bytes_ = bytes;
-      out.loan_ = &loan;
+      out.export_ = &exported_by;
       return out;
     }
 
     [[nodiscard]] std::size_t size() const { return bytes_; }
     [[nodiscard]] bool empty() const { return bytes_ == 0; }
-    [[nodiscard]] bool is_far() const { return loan_ != nullptr; }
+    [[nodiscard]] bool is_exported() const { return export_ != nullptr; }
 
     // Not of a far one: what cannot be fetched must not be made up. Release builds ask, too.
     [[nodiscard]] std::span<const std::byte> near() const {
-      assert(!is_far());
+      assert(!is_exported());
       return {near_, bytes_};
     }
-    // Of a far one: its loan, and its address in the sender's memory, which is not ours.
-    [[nodiscard]] const Loan& loan() const { return *loan_; }
+    // Of an exported one: who exports it, and its address in the sender's memory, which is not ours.
+    [[nodiscard]] const Export& exported_by() const { return *export_; }
     [[nodiscard]] std::uint64_t address() const { return address_; }
 
     [[nodiscard]] Payload part(std::size_t from, std::size_t bytes) const {
       assert(from <= bytes_ && bytes <= bytes_ - from);
-      return is_far() ? far(*loan_, address_ + from, bytes) : Payload(near_ + from, bytes);
+      return is_exported() ? exported(*export_, address_ + from, bytes) : Payload(near_ + from, bytes);
     }
 
    private:
@@ -57,7 +57,7 @@ class Payload {
       std::uint64_t address_;
     };
     std::size_t bytes_ = 0;
-    const Loan* loan_ = nullptr;
+    const Export* export_ = nullptr;
 };
 
 }  // namespace weft::wire

@@ -57,7 +57,7 @@ static_assert(Sequence::unfold(2, 0xFFFFE) == 0x100002 && Sequence::unfold(7, 7)
 
 // What an srnic acknowledgement says, of requests or of responses. The packet's own PSN and Sequence are those of the
 // packet that it answers.
-struct Receipt {
+struct SrnicAck {
   static constexpr std::size_t kBytes = 8;
   // Beyond the syndromes of the specification (wire/syndrome.h), where "NAK, sequence error" means a selective
   // acknowledgement: `run` packets that end with this PSN have arrived, and `expected` has not.
@@ -75,12 +75,12 @@ struct Receipt {
   std::uint8_t syndrome = 0;
   Psn expected{};         // everything before it has arrived
   std::uint16_t run = 0;  // how many packets
-  // Since the last receipt:
+  // Since the last ACK:
   std::uint16_t marked = 0;     // packets that arrived marked by a congested switch, 4095 at most
   std::uint8_t duplicates = 0;  // packets that had arrived before, 15 at most
-  friend constexpr bool operator==(const Receipt&, const Receipt&) = default;
+  friend constexpr bool operator==(const SrnicAck&, const SrnicAck&) = default;
 
-  static constexpr Receipt decode(std::span<const std::byte, kBytes> b) {
+  static constexpr SrnicAck decode(std::span<const std::byte, kBytes> b) {
     const auto first = get<std::uint32_t, 0>(b);
     return {.syndrome = bits<24, 8>(first),
             .expected = Psn(first),
@@ -94,7 +94,7 @@ struct Receipt {
     put<std::uint16_t, 6>(b, static_cast<std::uint16_t>(duplicates << 12 | marked));
   }
 };
-static_assert(round_trips(Receipt{
+static_assert(round_trips(SrnicAck{
     .syndrome = 0x60, .expected = Psn(0xABCDEF), .run = 0x1234, .marked = 0xEDC, .duplicates = 15}));
 
 // Where a WRITE packet goes: all of them say so. The first two members of a Reth, which is what it is parsed into.

@@ -24,7 +24,7 @@ enum class Part : std::uint8_t {
   cnp_reserved,
   sequence,
   target,
-  receipt
+  srnic_ack
 };
 
 constexpr std::size_t bytes_of(Part part) {
@@ -105,7 +105,7 @@ inline const std::vector<Line>& lines() {
       {0xCE, Service::rc, Verb::read_response, Step::middle, {sequence}, true},
       {0xCF, Service::rc, Verb::read_response, Step::last, {sequence}, true},
       {0xD0, Service::rc, Verb::read_response, Step::only, {sequence}, true},
-      {0xD1, Service::rc, Verb::ack, Step::only, {sequence, receipt}, false},
+      {0xD1, Service::rc, Verb::ack, Step::only, {sequence, srnic_ack}, false},
       {0xD2, Service::rc, Verb::atomic_ack, Step::only, {sequence, atomic_ack}, false},
       {0xD3, Service::rc, Verb::compare_swap, Step::only, {sequence, atomic}, false},
       {0xD4, Service::rc, Verb::fetch_add, Step::only, {sequence, atomic}, false},
@@ -113,9 +113,9 @@ inline const std::vector<Line>& lines() {
       {0xD7, Service::rc, Verb::send, Step::only, {sequence, ieth}, true},
       {0xD8, Service::rc, Verb::probe, Step::only, {sequence}, false},
       {0xD9, Service::rc, Verb::response_probe, Step::only, {sequence}, false},
-      {0xDE, Service::rc, Verb::response_ack, Step::only, {sequence, receipt}, false},
-      {0xE4, Service::rc, Verb::send, Step::only, {sequence, receipt}, true},
-      {0xEA, Service::rc, Verb::write, Step::only, {sequence, target, receipt}, true},
+      {0xDE, Service::rc, Verb::response_ack, Step::only, {sequence, srnic_ack}, false},
+      {0xE4, Service::rc, Verb::send, Step::only, {sequence, srnic_ack}, true},
+      {0xEA, Service::rc, Verb::write, Step::only, {sequence, target, srnic_ack}, true},
   };
   return kLines;
 }
@@ -185,11 +185,11 @@ class Numbers {
     h.immediate = {.value = n32()};
     h.invalidate = {.key = Key(n32())};
     h.sequence = Sequence(n32(), n32(), n32());
-    h.receipt = {.syndrome = static_cast<std::uint8_t>(next()),
-                 .expected = Psn(n32()),
-                 .run = static_cast<std::uint16_t>(next()),
-                 .marked = static_cast<std::uint16_t>(next() & 0xFFF),
-                 .duplicates = static_cast<std::uint8_t>(next() & 0xF)};
+    h.srnic_ack = {.syndrome = static_cast<std::uint8_t>(next()),
+                   .expected = Psn(n32()),
+                   .run = static_cast<std::uint16_t>(next()),
+                   .marked = static_cast<std::uint16_t>(next() & 0xFFF),
+                   .duplicates = static_cast<std::uint8_t>(next() & 0xF)};
     return h;
   }
 

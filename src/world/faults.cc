@@ -44,10 +44,10 @@ FaultInjector::FaultInjector(FaultPlan plan, Random random, std::uint64_t& world
                    [](const ScriptedFault& a, const ScriptedFault& b) { return a.nth < b.nth; });
 }
 
-Verdict FaultInjector::judge_by_plan(Time departs) {
+Fate FaultInjector::judge_by_plan(Time departs) {
   ++counters_.offered;
   const std::uint64_t nth = plan_.count_world ? ++*world_count_ : counters_.offered;
-  Verdict verdict;
+  Fate verdict;
   draw(verdict);  // always all of it: what else happens to a packet must not change the fate of later ones
   follow_script(nth, verdict);
   for (const BlackHole& hole : plan_.holes) {
@@ -57,7 +57,7 @@ Verdict FaultInjector::judge_by_plan(Time departs) {
   return verdict;
 }
 
-void FaultInjector::draw(Verdict& verdict) {
+void FaultInjector::draw(Fate& verdict) {
   // What is not in the plan costs no draw.
   if (loss_.possible() && random_.chance(loss_)) verdict = {.drop = true, .reason = DropReason::loss};
   if (duplication_.possible()) verdict.duplicate = random_.chance(duplication_);
@@ -67,7 +67,7 @@ void FaultInjector::draw(Verdict& verdict) {
   if (ecn_.possible()) verdict.mark = random_.chance(ecn_);
 }
 
-void FaultInjector::follow_script(std::uint64_t nth, Verdict& verdict) {
+void FaultInjector::follow_script(std::uint64_t nth, Fate& verdict) {
   const std::vector<ScriptedFault>& script = plan_.script;
   while (script_at_ < script.size() && script[script_at_].nth < nth) ++script_at_;
   for (; script_at_ < script.size() && script[script_at_].nth == nth; ++script_at_) {
@@ -84,7 +84,7 @@ void FaultInjector::follow_script(std::uint64_t nth, Verdict& verdict) {
   }
 }
 
-void FaultInjector::count(const Verdict& verdict) {
+void FaultInjector::count(const Fate& verdict) {
   counters_.duplicated += verdict.duplicate;
   if (verdict.drop) {
     switch (verdict.reason) {

@@ -14,7 +14,7 @@ namespace weft::world {
 enum class DropReason : std::uint8_t { loss, black_hole, script, no_route };
 
 // All that may befall one packet. Faults hit the original; a second copy is whole and in time.
-struct Verdict {
+struct Fate {
   bool drop = false, duplicate = false, hold = false, corrupt = false, mark = false;
   DropReason reason{};  // of a drop
   Time late = 0;
@@ -34,7 +34,7 @@ class FaultInjector {
   FaultInjector(FaultPlan plan, Random random, std::uint64_t& world_count);
 
   // A packet is offered whose last bit leaves at `departs`.
-  [[nodiscard]] Verdict judge(Time departs) {
+  [[nodiscard]] Fate judge(Time departs) {
     if (!only_loses_) return judge_by_plan(departs);
     ++counters_.offered;
     if (!random_.chance(loss_)) [[likely]]
@@ -48,10 +48,10 @@ class FaultInjector {
   [[nodiscard]] Random& random() { return random_; }
 
  private:
-  [[nodiscard]] Verdict judge_by_plan(Time departs);
-  void follow_script(std::uint64_t nth, Verdict& verdict);
-  void draw(Verdict& verdict);
-  void count(const Verdict& verdict);
+  [[nodiscard]] Fate judge_by_plan(Time departs);
+  void follow_script(std::uint64_t nth, Fate& verdict);
+  void draw(Fate& verdict);
+  void count(const Fate& verdict);
 
   FaultPlan plan_;  // its script in the order of packets
   Chance loss_, duplication_, reordering_, corruption_, jitter_, ecn_;

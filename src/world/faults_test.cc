@@ -12,7 +12,7 @@ namespace {
 struct Tried {
   explicit Tried(std::string_view text, std::uint64_t seed = 1)
       : injector(FaultPlan::parse(text).plan.value(), Random(seed), world_count) {}
-  Verdict next(Time departs = 0) { return injector.judge(departs); }
+  Fate next(Time departs = 0) { return injector.judge(departs); }
 
   std::uint64_t world_count = 0;
   FaultInjector injector;
@@ -20,14 +20,14 @@ struct Tried {
 
 TEST(FaultInjector, AScriptHitsThePacketThatItNames) {
   Tried tried("drop=1,duplicate=2,delay=3,corrupt=4,mark=5");
-  const Verdict dropped = tried.next();
+  const Fate dropped = tried.next();
   EXPECT_TRUE(dropped.drop);
   EXPECT_EQ(dropped.reason, DropReason::script);
   EXPECT_TRUE(tried.next().duplicate);
   EXPECT_TRUE(tried.next().hold);
   EXPECT_TRUE(tried.next().corrupt);
   EXPECT_TRUE(tried.next().mark);
-  const Verdict free = tried.next();
+  const Fate free = tried.next();
   EXPECT_FALSE(free.drop || free.duplicate || free.hold || free.corrupt || free.mark);
   EXPECT_EQ(
       tried.injector.counters(),
@@ -52,7 +52,7 @@ TEST(FaultInjector, APacketThatIsLostIsNotCountedAsMarked) {
 TEST(FaultInjector, WhatIsNotInThePlanCostsNoDraw) {
   Tried one("loss=0.3,duplication=0.2"), other("loss=0.3,duplication=0.2");
   for (int i = 0; i < 1'000; ++i) {
-    const Verdict a = one.next(), b = other.next(nanoseconds(i));
+    const Fate a = one.next(), b = other.next(nanoseconds(i));
     ASSERT_EQ(a.drop, b.drop);
     ASSERT_EQ(a.duplicate, b.duplicate);
   }
@@ -79,7 +79,7 @@ TEST(FaultInjector, TheSeedDecides) {
     Tried tried("loss=0.1,duplication=0.1,reordering=0.1,corruption=0.1,jitter=0.1,ecn=0.1", seed);
     std::vector<Time> all;
     for (int i = 0; i < 500; ++i) {
-      const Verdict v = tried.next();
+      const Fate v = tried.next();
       all.push_back(v.drop + v.duplicate * 2 + v.hold * 4 + v.corrupt * 8 + v.mark * 16 + v.late * 32);
     }
     return all;

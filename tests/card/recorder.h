@@ -34,7 +34,7 @@ class Recorder {
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, 0, cq); }
   void notify(const nic::Event& event) { device_.on_event(event); }
   void tell(const nic::LossEvent& e) { device_.tell(e); }
-  void place(std::byte* to, std::span<const std::byte> data) { std::copy(data.begin(), data.end(), to); }
+  void dma_write(std::byte* to, std::span<const std::byte> data) { std::copy(data.begin(), data.end(), to); }
   void read(nic::BusRead purpose, const void*, std::size_t bytes) {
     if (purpose != nic::BusRead::payload) reads.push_back({purpose, bytes});
   }

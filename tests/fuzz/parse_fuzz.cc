@@ -1,6 +1,6 @@
 // Any bytes are a packet or a named refusal, and what is accepted survives being written and read again.
-// The first byte chooses the door: a frame with its ICRC checked, a frame without (or nothing would get past it), a UDP
-// payload, a management datagram.
+// The first byte chooses the shared status: a frame with its ICRC checked, a frame without (or nothing would get past
+// it), a UDP payload, a management datagram.
 #include <cstdlib>
 #include <vector>
 

@@ -23,11 +23,11 @@
 #include <sys/wait.h>
 
 #include "lanes.h"
-#include "world/real/broker_line.h"
-#include "world/real/conversation.h"
-#include "world/real/gsi.h"
-#include "world/real/mapping.h"
-#include "world/real/shared_page.h"
+#include "world/real/broker/broker_client.h"
+#include "world/real/broker/conversation.h"
+#include "world/real/broker/gsi.h"
+#include "world/real/os/mapping.h"
+#include "world/real/shm/shared_page.h"
 
 namespace weft::real {
 namespace {
@@ -40,13 +40,13 @@ Settings settings_at(std::uint8_t network, std::uint8_t host = 1) {
 }
 
 // What the broker tells of the lane at a place.
-nlohmann::json told_of(std::uint8_t place) {
+nlohmann::json told_of(std::uint8_t lane_number) {
   Conversation command = call_broker();
   if (!command || !command.say(Message(Topic::list))) return {};
   const auto in = command.wait(2000);
   if (!in) return {};
   for (const auto& lane : nlohmann::json::parse(in->text, nullptr, false)) {
-    if (lane["place"] == place) return lane;
+    if (lane["place"] == lane_number) return lane;
   }
   return {};
 }
@@ -75,7 +75,7 @@ TEST(Broker, LetsGoOfAddressesThatNobodyHas) {
     Settings s = keeper;
     s.addresses = {wire::Address::v4(127, 0, 5, i), wire::Address::v4(127, 0, 6, i)};
     const TestLane lane(s);
-    ASSERT_NE(lane.lane.place(), 0) << "address " << int{i};
+    ASSERT_NE(lane.lane.number(), 0) << "address " << int{i};
   }
 }
 
@@ -90,7 +90,7 @@ TEST(Broker, FindsALaneThatAsksItselfReadyToAnswer) {
   ASSERT_TRUE(command);
   for (int round = 0; round < 3000; ++round) {
     Message question(Topic::ask);
-    question.ticket.place = asked.lane.place();
+    question.ticket.lane_number = asked.lane.number();
     ASSERT_TRUE(command.say(question, "stats"));
     const auto port = asked.lane.bind_service(0x0106, s.addresses[0], 0);
     ASSERT_TRUE(port.has_value());
@@ -106,21 +106,21 @@ TEST(Broker, FindsALaneThatAsksItselfReadyToAnswer) {
 TEST(Broker, TellsOfProgramsWhateverTheyAreCalled) {
   const Renamed name("caf\xE9");
   const TestLane lane(settings_at(7));
-  EXPECT_EQ(told_of(lane.lane.place())["program"], "caf\xEF\xBF\xBD");
+  EXPECT_EQ(told_of(lane.lane.number())["program"], "caf\xEF\xBF\xBD");
 }
 
 TEST(Broker, CutsLongNamesBetweenCharacters) {
   const Renamed name(std::string(30, 'a') + "\xC3\xA9t\xC3\xA9");  // the first é would end behind the limit
   const TestLane lane(settings_at(7));
-  EXPECT_EQ(told_of(lane.lane.place())["program"], std::string(30, 'a'));
+  EXPECT_EQ(told_of(lane.lane.number())["program"], std::string(30, 'a'));
 }
 
 // Hands the broker a packet for somebody's queue pair, as a lane does that it was steered to by mistake. This one says
 // that it came from an IPv6 address to an IPv4 one.
-void hand_on_mixed(std::uint8_t place) {
+void hand_on_mixed(std::uint8_t lane_number) {
   const wire::Flow sound{.source = wire::Address::v4(127, 0, 7, 9), .destination = wire::Address::v4(127, 0, 7, 1)};
   auto datagram = build_gsi(sound, 0, std::array<std::byte, wire::kMadBytes>{});
-  datagram[5] = static_cast<std::byte>(place << 1);  // of the number of the queue pair
+  datagram[5] = static_cast<std::byte>(lane_number << 1);  // of the number of the queue pair
   Message said(Topic::datagram);
   said.flow = sound;
   said.flow.source = {{0x20, 0x01, 0x0D, 0xB8}};
@@ -132,12 +132,12 @@ void hand_on_mixed(std::uint8_t place) {
 TEST(Broker, BelievesNobodyThatIPv6TalksToIPv4) {
   const TestLane lane(settings_at(7));
   hand_on_mixed(0);
-  EXPECT_EQ(told_of(lane.lane.place())["place"], lane.lane.place()) << "it is still there";
+  EXPECT_EQ(told_of(lane.lane.number())["place"], lane.lane.number()) << "it is still there";
 }
 
 TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
   TestLane lane(settings_at(7));
-  hand_on_mixed(lane.lane.place());
+  hand_on_mixed(lane.lane.number());
   const auto refused = [&] {
     const std::lock_guard guard(lane.lane.lock());
     return lane.lane.device().card().counters.get(Refusal::bad_ip_header);
@@ -147,18 +147,18 @@ TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
   EXPECT_EQ(refused(), 1U);
 }
 
-// Bug: a program could make its door smaller after others had mapped it, and with that end them.
+// Bug: a program could make its shared status smaller after others had mapped it, and with that end them.
 TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
-  ASSERT_TRUE(BrokerLine::is_there());
+  ASSERT_TRUE(BrokerClient::is_there());
   const Descriptor wake(eventfd(0, EFD_CLOEXEC)), loose(memfd_create("door", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  ASSERT_EQ(ftruncate(loose.get(), sizeof(Door)), 0);
-  const Descriptor sealed = make_shared_memory("door", sizeof(Door));
-  for (const auto& [door, code] : {std::pair{loose.get(), EINVAL}, std::pair{sealed.get(), 0}}) {
+  ASSERT_EQ(ftruncate(loose.get(), sizeof(SharedStatus)), 0);
+  const Descriptor sealed = make_shared_memory("door", sizeof(SharedStatus));
+  for (const auto& [shared_status, code] : {std::pair{loose.get(), EINVAL}, std::pair{sealed.get(), 0}}) {
     Message hello(Topic::hello);
     hello.hello.address_count = 1;
     hello.hello.addresses[0] = wire::Address::v4(127, 0, 7, 1);
     Conversation program = call_broker();
-    ASSERT_TRUE(program.say(hello, {}, std::array{door, wake.get()}));
+    ASSERT_TRUE(program.say(hello, {}, std::array{shared_status, wake.get()}));
     const auto answer = program.wait(2000);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->message.code, code);
@@ -211,7 +211,7 @@ TEST(Broker, HasAllDescriptorsThatItMayHave) {
     rlimit few{};
     getrlimit(RLIMIT_NOFILE, &few);
     few.rlim_cur = 64;
-    if (setrlimit(RLIMIT_NOFILE, &few) != 0 || !BrokerLine::is_there()) return false;
+    if (setrlimit(RLIMIT_NOFILE, &few) != 0 || !BrokerClient::is_there()) return false;
     rlimit its{};
     const Conversation broker = call_broker();
     return prlimit(process_of(broker), RLIMIT_NOFILE, nullptr, &its) == 0 && its.rlim_cur == few.rlim_max;
@@ -221,7 +221,7 @@ TEST(Broker, HasAllDescriptorsThatItMayHave) {
 // Bug: it woke up for each who called, could not take the call, and woke up again, with a whole processor.
 TEST(Broker, WaitsForDescriptorsAsleep) {
   alone([] {
-    if (!BrokerLine::is_there()) return false;
+    if (!BrokerClient::is_there()) return false;
     Conversation first = call_broker();
     const pid_t process = process_of(first);
     constexpr rlimit kFew{32, 32};
@@ -245,24 +245,24 @@ struct BareLane {
     Message hello(Topic::hello);
     hello.hello.address_count = 1;
     hello.hello.addresses[0] = address;
-    talk.say(hello, {}, std::array{door.get(), wake.get()});
-    if (const auto in = talk.wait(2000); in && in->message.code == 0) place = in->message.place;
+    talk.say(hello, {}, std::array{shared_status.get(), wake.get()});
+    if (const auto in = talk.wait(2000); in && in->message.code == 0) lane_number = in->message.lane_number;
   }
   // What it is answered when it wants to meet another; greetings of others that come first are passed over.
   std::optional<Incoming> meet(const BareLane& other) {
     Message question(Topic::meet);
-    question.neighbour = {.address = other.address, .place = other.place};
+    question.local_peer = {.address = other.address, .lane_number = other.lane_number};
     if (!talk.say(question)) return std::nullopt;
     for (;;) {
       auto in = talk.wait(2000);
-      if (!in || in->message.neighbour.place == other.place) return in;
+      if (!in || in->message.local_peer.lane_number == other.lane_number) return in;
     }
   }
 
   wire::Address address;
-  Descriptor door = make_shared_memory("door", sizeof(Door)), wake{eventfd(0, EFD_CLOEXEC)};
+  Descriptor shared_status = make_shared_memory("door", sizeof(SharedStatus)), wake{eventfd(0, EFD_CLOEXEC)};
   Conversation talk = call_broker();
-  std::uint32_t place = 0;
+  std::uint32_t lane_number = 0;
 };
 
 std::size_t descriptors_of(pid_t process) {
@@ -273,7 +273,7 @@ std::size_t descriptors_of(pid_t process) {
 // Bug: every two that talked cost it a descriptor for as long as they ran, and with the last one it was lost.
 TEST(Broker, IntroducesMoreLanesThanItHasDescriptorsFor) {
   alone([] {
-    if (!BrokerLine::is_there()) return false;
+    if (!BrokerClient::is_there()) return false;
     std::vector<BareLane> lanes;
     for (std::uint8_t host = 1; host <= 8; ++host) lanes.emplace_back(host);
     const pid_t process = process_of(lanes.front().talk);
@@ -289,7 +289,7 @@ TEST(Broker, IntroducesMoreLanesThanItHasDescriptorsFor) {
     // By now it has let go of the channel of the first two. They have it: they are told that they know each other.
     const auto again = lanes[1].meet(lanes[0]);
     if (!again || again->message.code != 0 || again->descriptors.size() != 2) return false;
-    return BareLane(1).place != 0;  // nor do channels take the room of those who come
+    return BareLane(1).lane_number != 0;  // nor do channels take the room of those who come
   });
 }
 
@@ -299,7 +299,7 @@ TEST(Broker, IntroducesMoreLanesThanItHasDescriptorsFor) {
 void fill_line_to(const BareLane& lane) {
   const Conversation program = call_broker();
   std::string datagram(50'000, '\0');
-  datagram[5] = static_cast<char>(lane.place << 1);
+  datagram[5] = static_cast<char>(lane.lane_number << 1);
   Message said(Topic::datagram);
   said.flow = {.source = lane.address, .destination = lane.address};
   for (int i = 0; i < 32; ++i) ASSERT_TRUE(program.say(said, datagram));
@@ -310,8 +310,8 @@ void read_all(BareLane& lane) {
 }
 
 // Bug: the asker was told, and wrote into a ring that the other did not know of.
-TEST(Broker, TellsNobodyOfANeighbourWhoCannotBeTold) {
-  ASSERT_TRUE(BrokerLine::is_there());
+TEST(Broker, TellsNobodyOfALocalPeerWhoCannotBeTold) {
+  ASSERT_TRUE(BrokerClient::is_there());
   BareLane asker(1), other(2);
   fill_line_to(other);
   auto met = asker.meet(other);
@@ -325,18 +325,18 @@ TEST(Broker, TellsNobodyOfANeighbourWhoCannotBeTold) {
   EXPECT_EQ(met->descriptors.size(), 3U);
   const auto greeting = other.talk.wait(2000);
   ASSERT_TRUE(greeting);
-  EXPECT_EQ(greeting->message.neighbour.place, asker.place);
+  EXPECT_EQ(greeting->message.local_peer.lane_number, asker.lane_number);
   EXPECT_EQ(greeting->descriptors.size(), 3U);
 }
 
-// Bug: who missed that a neighbour had left took the next one at its place for the same, and never met it.
+// Bug: who missed that a local peer had left took the next one at its place for the same, and never met it.
 TEST(Broker, TellsOfDeparturesWhenItCan) {
-  ASSERT_TRUE(BrokerLine::is_there());
+  ASSERT_TRUE(BrokerClient::is_there());
   BareLane stays(1);
   std::uint32_t left = 0;
   {
     BareLane leaves(2);
-    left = leaves.place;
+    left = leaves.lane_number;
     ASSERT_TRUE(stays.meet(leaves));
     fill_line_to(stays);
   }
@@ -347,7 +347,7 @@ TEST(Broker, TellsOfDeparturesWhenItCan) {
   } while (news && news->message.topic == Topic::datagram);
   ASSERT_TRUE(news);
   EXPECT_EQ(news->message.topic, Topic::met);
-  EXPECT_EQ(news->message.neighbour.place, left);
+  EXPECT_EQ(news->message.local_peer.lane_number, left);
   EXPECT_TRUE(news->descriptors.empty());
 }
 

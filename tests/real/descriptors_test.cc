@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "lanes.h"
-#include "world/real/broker_line.h"
+#include "world/real/broker/broker_client.h"
 
 namespace weft::real {
 namespace {
@@ -41,7 +41,7 @@ struct Nobody final : LaneOwner {
 // Its thread answers the weft command's questions.
 bool answers(Conversation& command, const Lane& lane) {
   Message question(Topic::ask);
-  question.ticket.place = lane.place();
+  question.ticket.lane_number = lane.number();
   EXPECT_TRUE(command.say(question, "stats"));
   const auto answer = command.wait(2000);
   return answer && answer->message.code == 0;
@@ -66,7 +66,7 @@ TEST(LaneShortOfDescriptors, HasAThreadOrIsNotAttached) {
       EXPECT_EQ(attached ? 0 : attached.error().code, few == 6 ? 0 : EMFILE) << few;
     }
     ASSERT_TRUE(lane.attach().has_value()) << few;
-    EXPECT_NE(lane.place(), 0) << few;
+    EXPECT_NE(lane.number(), 0) << few;
     EXPECT_TRUE(answers(command, lane)) << few;
   }
 }
@@ -76,9 +76,9 @@ TEST(LineShortOfDescriptors, IsToldAtOnceThatNobodyCanBeMet) {
   std::array<int, 2> ends{-1, -1};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
   const Conversation broker{Descriptor(ends[0])};
-  BrokerLine line{Conversation(Descriptor(ends[1]))};
+  BrokerClient line{Conversation(Descriptor(ends[1]))};
   Message introduction(Topic::met), question(Topic::meet);
-  introduction.neighbour.place = question.neighbour.place = 7;
+  introduction.local_peer.lane_number = question.local_peer.lane_number = 7;
   for (const int few : {0, 1, 2, 3}) {
     ASSERT_TRUE(broker.say(introduction, {}, std::array{ends[0], ends[0], ends[0]}));
     const FewDescriptors limit(few);

@@ -190,7 +190,7 @@ TEST_F(Foreign, APeerThatSaysYesGetsSrnicThoughTheFirstQuestionsWereLost) {
   EXPECT_EQ(soon(*qp, Dialect::srnic), Dialect::srnic);
   const auto heard = peer.hear_packet();
   ASSERT_TRUE(heard.has_value());
-  EXPECT_TRUE(wire::info(heard->packet.headers.bth.opcode).srnic);
+  EXPECT_EQ(wire::info(heard->packet.headers.bth.opcode).dialect, wire::Dialect::srnic);
   EXPECT_EQ(dialect_of(lane, *connected()), Dialect::srnic) << "what was said of one connection holds for the next";
 }
 

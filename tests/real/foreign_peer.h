@@ -11,9 +11,9 @@
 #include "wire/codec.h"
 #include "wire/icrc.h"
 #include "wire/vendor_mad.h"
-#include "world/real/descriptor.h"
-#include "world/real/gsi.h"
-#include "world/real/socket_address.h"
+#include "world/real/broker/gsi.h"
+#include "world/real/os/descriptor.h"
+#include "world/real/os/socket_address.h"
 
 namespace weft::real {
 

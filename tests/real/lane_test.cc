@@ -41,8 +41,8 @@ class Lanes : public testing::TestWithParam<Way> {
 };
 
 TEST_P(Lanes, HavePlacesOfTheirOwn) {
-  EXPECT_NE(a.lane.place(), b.lane.place());
-  EXPECT_EQ(a.make_qp()->qpn().raw() >> 17, a.lane.place());
+  EXPECT_NE(a.lane.number(), b.lane.number());
+  EXPECT_EQ(a.make_qp()->qpn().raw() >> 17, a.lane.number());
 }
 
 TEST_P(Lanes, WriteEachOthersMemory) {
@@ -167,7 +167,8 @@ TEST(LaneOfTwoAddresses, HearsTheOtherThoughOneIsNeverSilent) {
   }
 }
 
-// A long WRITE's packets leave as one datagram, to a neighbour (joined.h), and nobody sends them again here.
+// A long WRITE's packets leave as one datagram, to a local peer (wire/packed_datagram.h), and nobody sends them again
+// here.
 class FirstWrite : public testing::Test {
  protected:
   static Settings settings(std::vector<wire::Address> addresses) {
@@ -187,7 +188,7 @@ class FirstWrite : public testing::Test {
   static constexpr std::uint32_t kBytes = 4 * 4096;
 };
 
-// Bug: it had not heard yet that the other was a neighbour, took all of it for one packet, and refused that.
+// Bug: it had not heard yet that the other was a local peer, took all of it for one packet, and refused that.
 TEST_F(FirstWrite, ArrivesThoughTheReceiverHasNotBeenToldOfItsSender) {
   const Settings s = settings({wire::Address::v4(127, 0, 3, 10)});
   TestLane a(s), b(s);
@@ -202,7 +203,7 @@ TEST_F(FirstWrite, ArrivesThoughTheReceiverHasNotBeenToldOfItsSender) {
   EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
 }
 
-// Bug: of a neighbour's addresses one is told, and what came from another was refused in the same way.
+// Bug: of a local peer's addresses one is told, and what came from another was refused in the same way.
 TEST_F(FirstWrite, ArrivesFromAnAddressThatTheReceiverHasNotBeenToldOf) {
   const Settings s = settings({wire::Address::v4(127, 0, 3, 11), wire::Address::v4(127, 0, 3, 12)});
   TestLane a(s), b(s);
@@ -345,7 +346,7 @@ TEST(LaneThatMissesPackets, SaysAtOnceWhichOfThemHasCome) {
     ASSERT_TRUE(heard.has_value()) << "of " << psn;
     EXPECT_EQ(heard->packet.headers.bth.opcode, wire::Opcode::srnic_ack);
     EXPECT_EQ(heard->packet.headers.bth.psn, wire::Psn(psn));
-    EXPECT_EQ(heard->packet.headers.receipt.expected, wire::Psn(0));
+    EXPECT_EQ(heard->packet.headers.srnic_ack.expected, wire::Psn(0));
   }
 }
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "world/real/lane.h"
+#include "world/real/lane/lane.h"
 
 namespace weft::real {
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lanes.h"
-#include "world/real/far_memory.h"
+#include "world/real/shm/peer_memory.h"
 
 namespace weft::real {
 namespace {
@@ -189,14 +189,14 @@ TEST(OneCopy, IsNotMadeOfMemoryThatIsTheProgramsAgain) {
   EXPECT_TRUE(p.b.poll().empty());
 }
 
-TEST(FarMemory, IsReadOnlyOfTheProgramThatIsMeant) {
+TEST(PeerMemory, IsReadOnlyOfTheProgramThatIsMeant) {
   std::uint64_t token = 0x1234'5678'9ABC'DEF0;
   const std::uint64_t data = 42;
-  const FarMemory::Token right{.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token), .value = token};
+  const PeerMemory::Token right{.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token), .value = token};
   std::uint64_t seen = 0, also = 0;
-  FarReads reads, good_and_bad, bad;
-  const auto add = [](FarReads& to, std::uint64_t& place, std::uint64_t from) {
-    ASSERT_TRUE(to.add(static_cast<std::byte*>(static_cast<void*>(&place)), from, sizeof place));
+  PeerReads reads, good_and_bad, bad;
+  const auto add = [](PeerReads& to, std::uint64_t& lane_number, std::uint64_t from) {
+    ASSERT_TRUE(to.add(static_cast<std::byte*>(static_cast<void*>(&lane_number)), from, sizeof lane_number));
   };
   const auto from = std::bit_cast<std::uint64_t>(&data);
   constexpr std::uint64_t kNothing = 8;  // lies there
@@ -204,19 +204,19 @@ TEST(FarMemory, IsReadOnlyOfTheProgramThatIsMeant) {
   add(bad, also, kNothing);
   add(good_and_bad, also, from);
   add(good_and_bad, seen, kNothing);
-  EXPECT_TRUE(FarMemory(right).is_there());
-  EXPECT_EQ(FarMemory(right).read(reads), 1U);
+  EXPECT_TRUE(PeerMemory(right).is_there());
+  EXPECT_EQ(PeerMemory(right).read(reads), 1U);
   EXPECT_EQ(seen, data);
-  EXPECT_EQ(FarMemory(right).read(bad), 0U);
-  EXPECT_EQ(FarMemory(right).read(good_and_bad), 1U);
+  EXPECT_EQ(PeerMemory(right).read(bad), 0U);
+  EXPECT_EQ(PeerMemory(right).read(good_and_bad), 1U);
   EXPECT_EQ(also, data);
-  FarMemory::Token other = right;
+  PeerMemory::Token other = right;
   other.value += 1;
-  EXPECT_FALSE(FarMemory(other).is_there());
-  EXPECT_EQ(FarMemory(other).read(reads), 0U);
-  EXPECT_FALSE(FarMemory().is_there());
+  EXPECT_FALSE(PeerMemory(other).is_there());
+  EXPECT_EQ(PeerMemory(other).read(reads), 0U);
+  EXPECT_FALSE(PeerMemory().is_there());
   // Its number was right a while ago, and may be somebody else's by now.
-  FarMemory known(right);
+  PeerMemory known(right);
   EXPECT_EQ(known.read(reads), 1U);
   token = ~token;
   std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -50,7 +50,7 @@ std::ostream& operator<<(std::ostream& out, const Program& p) {
     const nic::CardConfig& card = p.bed.card;
     out << "srnic, " << (card.congestion == nic::CongestionControl::dctcp ? "dctcp" : "no congestion control")
         << (card.requester_bitmaps ? "" : ", stateless requesters") << ", probe " << card.probe_delay << " ps, notes "
-        << card.early_notes << ", rings " << card.retry_rings << ", control delay " << p.control_delay << " ps\n";
+        << card.reorder_notes << ", rings " << card.retry_rings << ", control delay " << p.control_delay << " ps\n";
   }
   for (const Channel& c : p.channels) {
     out << kServices[static_cast<std::size_t>(c.qps[0].service)] << " mtu " << c.qps[0].mtu << '\n';

@@ -120,7 +120,7 @@ TEST(Message, FillsNoMoreThanTheWindow) {
   EXPECT_EQ(a.node().counted(Counter::local_ack_timeout_err), 0U);
 }
 
-// srnic asks for receipts by PSN, not by place in the message.
+// srnic asks for ACKs by PSN, not by place in the message.
 TEST(Message, IsAcknowledgedEverySoManyPackets) {
   BedSpec spec = speaking(nic::Dialect::roce);
   spec.card.acknowledge_every = 5;

@@ -46,7 +46,7 @@ std::vector<std::string> judge(const Program& program, const Outcome& outcome) {
   for (const auto& log : outcome.logs) completions += log.size();
   if (completions != lane_completions) verdicts.complain("completions that belong to no lane");
   // A queue pair whose peer is gone goes on waiting for it.
-  if (!has_failures(outcome) && outcome.recovery_bytes + outcome.early_notes > 0) {
+  if (!has_failures(outcome) && outcome.recovery_bytes + outcome.reorder_notes > 0) {
     verdicts.complain("memory is still held for a recovery that is over");
   }
   for (std::size_t h = 0; h < program.shared.size(); ++h) {

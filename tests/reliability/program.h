@@ -91,12 +91,12 @@ struct EndState {
 
 struct Outcome {
   bool at_rest = false;
-  std::vector<std::vector<std::byte>> arenas{};      // by host
-  std::vector<std::vector<nic::Completion>> logs{};  // by host, in the order in which they became visible
-  std::vector<std::array<EndState, 2>> ends{};       // by channel
-  std::uint64_t packets = 0;                         // sent by all hosts together
-  std::size_t recovery_bytes = 0, early_notes = 0;   // srnic: still held by all hosts together
-  nic::Counters counters{};                          // of all hosts together
+  std::vector<std::vector<std::byte>> arenas{};       // by host
+  std::vector<std::vector<nic::Completion>> logs{};   // by host, in the order in which they became visible
+  std::vector<std::array<EndState, 2>> ends{};        // by channel
+  std::uint64_t packets = 0;                          // sent by all hosts together
+  std::size_t recovery_bytes = 0, reorder_notes = 0;  // srnic: still held by all hosts together
+  nic::Counters counters{};                           // of all hosts together
   sim::FaultCounters faults{};
   std::uint64_t digest = 0;
 };

@@ -190,7 +190,7 @@ struct Runner {
       out.arenas.emplace_back(node.arena.bytes.begin(), node.arena.bytes.end());
       out.logs.push_back(std::move(logs[h]->completions));
       out.recovery_bytes += node.device().retransmission().bytes();
-      out.early_notes += node.device().card().early.used();
+      out.reorder_notes += node.device().card().reorder_notes.used();
       for (std::size_t i = 0; i < nic::kCounterNames.size(); ++i) {
         const auto counter = static_cast<nic::Counter>(i);
         out.counters.add(counter, node.counted(counter));

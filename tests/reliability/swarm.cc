@@ -71,7 +71,7 @@ class SwarmDraw {
     card.congestion = draw.one_of({nic::CongestionControl::none, nic::CongestionControl::dctcp});
     card.requester_bitmaps = draw.chance(0.7);
     card.probe_delay = draw.one_of({microseconds(5), microseconds(20), microseconds(100), milliseconds(1)});
-    card.early_notes = draw.one_of<std::uint32_t>({4, 16, 64, 1024});
+    card.reorder_notes = draw.one_of<std::uint32_t>({4, 16, 64, 1024});
     card.retry_rings = draw.one_of<std::uint32_t>({1, 2, 256});
     program_.control_delay = draw.chance(0.4) ? 0 : draw.between(0, microseconds(20));
     if (draw.chance(0.3)) program_.bed.link.faults.ecn = draw.probability(0.3);

@@ -44,15 +44,15 @@ Seeds chosen_seeds() {
   return seeds;
 }
 
-std::string trains_in_words() {
+std::string bursts_in_words() {
   const auto words = [](const char* variable, std::uint32_t bytes) {
     return bytes > 0 ? variable + std::to_string(bytes) + " " : std::string();
   };
-  return words("WEFT_TEST_TRAINS=", usual_train_bytes()) + words("WEFT_TEST_FAR=", usual_far_bytes());
+  return words("WEFT_TEST_TRAINS=", usual_burst_bytes()) + words("WEFT_TEST_FAR=", usual_far_bytes());
 }
 std::string replay_line(std::uint64_t seed) {
   const bool srnic = usual_dialect() == nic::Dialect::srnic;
-  return std::string("replay: ") + (srnic ? "WEFT_TEST_DIALECT=srnic " : "") + trains_in_words() +
+  return std::string("replay: ") + (srnic ? "WEFT_TEST_DIALECT=srnic " : "") + bursts_in_words() +
          "WEFT_SEED=" + std::to_string(seed) + " build/tests/swarm_test";
 }
 

@@ -10,7 +10,7 @@ using nic::WorkKind;
 using sim::Fault;
 using testing::ElementsAre;
 
-// Any single packet lost, duplicated or late: requests, responses, and both kinds of receipts.
+// Any single packet lost, duplicated or late: requests, responses, and both kinds of ACKs.
 TEST(SrnicAtomic, IsCarriedOutOnceWhateverHappensToAPacket) {
   for (const bool bitmaps : {true, false}) {
     for (const Fault fault : {Fault::drop, Fault::duplicate, Fault::delay}) {
@@ -36,7 +36,7 @@ TEST(SrnicAtomic, IsCarriedOutOnceWhateverHappensToAPacket) {
 }
 
 TEST(SrnicAtomic, IsAnsweredFromWhatWasSaved) {
-  for (const std::uint64_t lost : {2U, 3U}) {  // the receipt for the request, or the answer
+  for (const std::uint64_t lost : {2U, 3U}) {  // the ACK for the request, or the answer
     Bed bed(srnic_bed(dropping({lost})));
     auto [a, b] = bed.connect();
     const std::uint64_t before = b.node().word(64);

@@ -21,7 +21,7 @@ void expect_recovers(Bed& bed) {
   EXPECT_TRUE(same_bytes(a, {0, 6 * kMtu}, b, {8192, 6 * kMtu}));
   EXPECT_TRUE(same_bytes(a, {4096, 3 * kMtu}, b, {32'768, 3 * kMtu}));
   EXPECT_TRUE(same_bytes(a, {16'384, 6 * kMtu}, b, {16'384, 6 * kMtu}));
-  for (Node& node : bed.nodes()) EXPECT_EQ(node.device().card().early.used(), 0U);
+  for (Node& node : bed.nodes()) EXPECT_EQ(node.device().card().reorder_notes.used(), 0U);
 }
 
 TEST(ControlQueue, AnySingleEventMayBeLost) {

@@ -114,7 +114,7 @@ TEST(ManyConnections, RecoverAllAtOnce) {
   constexpr std::uint32_t kConnections = 10'000;
   BedSpec spec = srnic_bed({.loss = 0.005});
   spec.card.max_qps = 16'384;
-  spec.card.early_notes = 64;
+  spec.card.reorder_notes = 64;
   spec.card.retry_rings = 16;
   spec.cq_entries = 2 * kConnections;
   spec.arena_bytes = kConnections * 1024;

@@ -118,7 +118,7 @@ TEST(EarlyNotesAllInUse, DoNotStopTheOldestPacket) {
   for (const WorkKind kind : {WorkKind::send, WorkKind::fetch_add, WorkKind::read, WorkKind::write_immediate}) {
     for (const std::uint64_t lost : {1U, 2U, 3U, 6U, 9U}) {
       BedSpec spec = srnic_bed(dropping({lost}));
-      spec.card.early_notes = 2;
+      spec.card.reorder_notes = 2;
       Bed bed(spec);
       for (const std::size_t h : {0U, 1U}) bed.node(h).host.set_control_delay(microseconds(2));
       const auto [a, b] = connect(bed, false, {.mtu = kMtu, .max_reads = 8, .max_peer_reads = 8});
@@ -175,7 +175,7 @@ TEST(Refusal, WaitsForItsTurn) {
                           IdAndStatus(3, Status::flushed)));
   EXPECT_TRUE(same_bytes(a, {0, 64}, b, {4096, 64}));
   EXPECT_THAT(results(drain(b.node())), ElementsAre(IdAndStatus(9, Status::flushed)));
-  EXPECT_EQ(b.node().device().card().early.used(), 0U);
+  EXPECT_EQ(b.node().device().card().reorder_notes.used(), 0U);
 }
 
 }  // namespace

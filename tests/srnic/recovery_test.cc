@@ -92,7 +92,7 @@ TEST(Recovery, IsEnteredAndLeftByBothSidesOfARequest) {
 }
 
 TEST(Recovery, IsEnteredAndLeftByBothSidesOfAResponse) {
-  // The request is packet 1, its receipt may be packet 2.
+  // The request is packet 1, its ACK may be packet 2.
   Bed bed(srnic_bed(dropping({5})));
   auto [a, b] = bed.connect({.mtu = kMtu});
   a.post({.id = 1, .kind = WorkKind::read, .local = {{0, 8 * kMtu}}, .remote = 8192});
@@ -110,7 +110,7 @@ TEST(Recovery, IsEnteredAndLeftByBothSidesOfAResponse) {
 TEST(Recovery, ThatBeginsAnewWhileItIsLeftIsNotForgotten) {
   for (std::uint64_t second = 4; second <= 40; ++second) {
     BedSpec spec = srnic_bed(dropping({2, second}));
-    spec.card.window_packets = 4;  // so that receipts come all the time
+    spec.card.window_packets = 4;  // so that ACKs come all the time
     Bed bed(spec);
     for (const std::size_t h : {0U, 1U}) bed.node(h).host.set_control_delay(microseconds(4));
     auto [a, b] = bed.connect({.mtu = kMtu});
@@ -133,12 +133,12 @@ TEST(Recovery, HoldsNothingForAQueuePairThatIsGone) {
   EXPECT_THAT(results(drain(a.node())),
               ElementsAre(IdAndStatus(1, Status::retry_exceeded), IdAndStatus(2, Status::flushed)));
   EXPECT_EQ(a.node().device().retransmission().bytes(), 0U);
-  EXPECT_GT(b.node().device().card().early.used(), 0U) << "the responder does not know yet";
+  EXPECT_GT(b.node().device().card().reorder_notes.used(), 0U) << "the responder does not know yet";
   EXPECT_EQ(b.go_to(nic::QpState::error), host::Error::none);
   ASSERT_TRUE(bed.run());
   EXPECT_EQ(b.node().device().retransmission().bytes(), 0U);
   EXPECT_EQ(host::memory_use(b.node().device()).recovery, 0U);
-  EXPECT_EQ(b.node().device().card().early.used(), 0U);
+  EXPECT_EQ(b.node().device().card().reorder_notes.used(), 0U);
   EXPECT_THAT(results(drain(b.node())), ElementsAre(IdAndStatus(1, Status::flushed), IdAndStatus(2, Status::flushed)));
 }
 

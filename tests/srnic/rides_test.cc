@@ -1,4 +1,4 @@
-// Receipts that travel with small messages the other way. On a slow link there is always something to travel with.
+// ACKs that travel with small messages the other way. On a slow link there is always something to travel with.
 #include "srnic/scene.h"
 
 namespace weft::test {
@@ -18,7 +18,7 @@ BedSpec slow_bed(bool turns_first, sim::FaultPlan faults = {}) {
 }
 
 struct Counts {
-  std::uint64_t packets = 0, receipts = 0, heard = 0;
+  std::uint64_t packets = 0, acks = 0, heard = 0;
 };
 // Both sides send and write to each other as fast as they can; all of it must arrive, in order.
 Counts exchange(const BedSpec& spec, std::uint32_t bytes = 64) {
@@ -48,7 +48,7 @@ Counts exchange(const BedSpec& spec, std::uint32_t bytes = 64) {
     EXPECT_EQ(received.size(), kMessages / 2);
     EXPECT_TRUE(std::ranges::is_sorted(sent) && std::ranges::is_sorted(received));
     counts.packets += at.node().counted(Counter::sent_pkts);
-    counts.receipts += at.node().counted(Counter::acks_sent);
+    counts.acks += at.node().counted(Counter::acks_sent);
     counts.heard += at.node().counted(Counter::acks_rcvd);
   }
   EXPECT_TRUE(same_bytes(a, {0, half}, b, {half, half}));
@@ -59,18 +59,18 @@ Counts exchange(const BedSpec& spec, std::uint32_t bytes = 64) {
 
 TEST(Rides, WhatIsOwedTravelsWithMessagesTheOtherWay) {
   const Counts apart = exchange(slow_bed(false)), together = exchange(slow_bed(true));
-  EXPECT_EQ(apart.packets, 2 * kMessages + apart.receipts);
+  EXPECT_EQ(apart.packets, 2 * kMessages + apart.acks);
   EXPECT_LE(together.packets, 2 * kMessages + 4) << "no more than two receipts a side had nothing to travel with";
-  EXPECT_GE(together.receipts, kMessages);
-  EXPECT_EQ(together.heard, together.receipts);
+  EXPECT_GE(together.acks, kMessages);
+  EXPECT_EQ(together.heard, together.acks);
 }
 
 TEST(Rides, NothingTravelsWithLargeMessages) {
   const Counts counts = exchange(slow_bed(true), 2 * kMtu);
-  EXPECT_EQ(counts.packets, 2 * 2 * kMessages + counts.receipts);
+  EXPECT_EQ(counts.packets, 2 * 2 * kMessages + counts.acks);
 }
 
-// A lost, damaged, doubled or late packet takes its receipt with it; the next receipt says as much.
+// A lost, damaged, doubled or late packet takes its ACK with it; the next ACK says as much.
 TEST(Rides, EverySingleFaultIsMended) {
   constexpr sim::Fault kFaults[] = {sim::Fault::drop, sim::Fault::duplicate, sim::Fault::delay, sim::Fault::corrupt,
                                     sim::Fault::mark};

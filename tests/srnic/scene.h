@@ -31,7 +31,7 @@ inline void expect_nothing_held(Bed& bed) {
   for (Node& node : bed.nodes()) {
     EXPECT_EQ(node.device().retransmission().records(), 0U);
     EXPECT_EQ(node.device().retransmission().bytes(), 0U);
-    EXPECT_EQ(node.device().card().early.used(), 0U);
+    EXPECT_EQ(node.device().card().reorder_notes.used(), 0U);
     EXPECT_EQ(node.counted(nic::Counter::recoveries_entered), node.counted(nic::Counter::recoveries_left));
     node.device().for_each_qp([](const host::QueuePair& qp) {
       const nic::Context& c = qp.context();

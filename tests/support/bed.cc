@@ -76,7 +76,7 @@ nic::Dialect usual_dialect() noexcept {
   return wanted != nullptr && std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
 }
 
-std::uint32_t usual_train_bytes() noexcept { return number_in("WEFT_TEST_TRAINS"); }
+std::uint32_t usual_burst_bytes() noexcept { return number_in("WEFT_TEST_TRAINS"); }
 std::uint32_t usual_far_bytes() noexcept { return number_in("WEFT_TEST_FAR"); }
 
 std::uint32_t Step::length() const {
@@ -90,7 +90,7 @@ Node::Node(sim::Host& on, const BedSpec& spec)
       domain(*on.device().create_domain()),
       cq(*on.device().create_cq(spec.cq_entries)),
       arena(on.allocate(domain, spec.arena_bytes, kEveryRight)) {
-  host.join_packets(spec.train_bytes);
+  host.join_packets(spec.burst_bytes);
   host.lend_payloads(spec.far_bytes);
   host.give_turns_first(spec.turns_first);
   host.look_after(spec.look_after);

@@ -6,7 +6,7 @@
 
 #include "wire/frame.h"
 #include "wire/refusal.h"
-#include "world/real/tap.h"
+#include "world/real/port/tap.h"
 
 namespace weft {
 namespace {

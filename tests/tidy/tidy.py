@@ -23,6 +23,9 @@ ALLOW = "tests/tidy/allow.txt"
 ORDER = {"base": 0, "wire": 1, "nic": 2, "host": 3, "native": 4, "cm": 4, "world": 5, "lab": 6, "verbs": 6,
          "sysfs": 6, "storage": 6, "cli": 7}
 IMPORT_RULE = "base <- wire <- nic <- host <- native, cm <- world <- lab, verbs, sysfs, storage <- cli"
+# The rooms inside src/world/real/, by the same rule. Tests may include any.
+REAL_ORDER = {"os": 0, "settings": 1, "udp": 2, "shm": 2, "broker": 3, "port": 4, "lane": 5}
+REAL_RULE = "os <- settings <- udp, shm <- broker <- port <- lane"
 PUBLIC_INCLUDES = {"tl/expected.hpp"}  # besides the standard library: until std::expected arrives with C++23
 PUBLIC_RULE = 'public headers include only the standard library, <tl/expected.hpp> and "weft/…"'
 PURE = {"base", "wire", "nic", "host", "native", "cm", "public"}
@@ -123,6 +126,22 @@ def import_problem(room, name, target):
     return None
 
 
+def check_real_rooms(path, text):
+    """Imports inside src/world/real/ point one way."""
+    parts = path.split("/")
+    if parts[:3] != ["src", "world", "real"] or is_test(path) or parts[-1] == "CMakeLists.txt":
+        return
+    room = parts[3] if len(parts) > 4 else None
+    if room not in REAL_ORDER:
+        yield Finding(path, 1, "import", f"src/world/real/ has the rooms {REAL_RULE}; put the file into one of them")
+        return
+    for line, name, quoted in source.includes(text):
+        target = name.split("/")[2] if quoted and name.startswith("world/real/") else room
+        if target != room and REAL_ORDER.get(target, len(REAL_ORDER)) >= REAL_ORDER[room]:
+            yield Finding(path, line, "import", f'"{name}": {room}/ may not include {target}/ ({REAL_RULE}); pass it '
+                          "in, or move it down")
+
+
 def check_system_header(path, line, room, name):
     if room in PURE and (name.startswith(SYSTEM_FOLDERS) or name in SYSTEM_HEADERS):
         yield Finding(path, line, "pure", f"<{name}>: {room}/ knows no system, clock, thread or chance; "
@@ -169,6 +188,7 @@ def function_name(head):
 def check_cpp(path, text):
     code = source.strip_comments(text)
     yield from check_includes(path, text)
+    yield from check_real_rooms(path, text)
     yield from check_words(path, code)
     yield from check_functions(path, text)
     if path.endswith(".h") and not re.search(r"^#pragma once$", code, re.MULTILINE):

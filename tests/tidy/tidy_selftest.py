@@ -57,6 +57,15 @@ class Imports(Case):
         self.breaks("import", "src/world/sim/a.cc", '#include "world/direct/b.h"\n')
         self.breaks("import", "src/world/direct/a.cc", '#include "world/real/b.h"\n')
         self.breaks("import", "src/world/a.cc", '#include "world/sim/b.h"\n')
+
+    def test_rooms_of_the_real_world_point_one_way(self):
+        self.breaks("import", "src/world/real/shm/a.cc", '#include "world/real/port/b.h"\n')
+        self.breaks("import", "src/world/real/shm/a.cc", '#include "world/real/udp/b.h"\n')
+        self.breaks("import", "src/world/real/a.cc", '#include "world/real/os/b.h"\n')
+        self.breaks("import", "src/world/real/os/a.cc", '#include "world/real/attic/b.h"\n')
+        self.keeps("src/world/real/lane/a.cc", '#include "world/real/os/b.h"\n#include "world/real/lane/c.h"\n')
+        self.keeps("src/world/real/os/a_test.cc", '#include "world/real/lane/b.h"\n')
+
         self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
         self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
 
@@ -106,7 +115,8 @@ class Purity(Case):
         self.keeps("src/wire/a_test.cc", "#include <thread>\n#include <random>\n")
 
     def test_the_real_world_may(self):
-        self.keeps("src/world/real/a.cc", "#include <sys/socket.h>\n#include <chrono>\nauto t = steady_clock::now();\n")
+        self.keeps("src/world/real/os/a.cc",
+                   "#include <sys/socket.h>\n#include <chrono>\nauto t = steady_clock::now();\n")
 
     def test_the_simulated_world_has_its_own_time(self):
         self.breaks("deterministic", "src/world/sim/a.cc", "#include <chrono>\n")

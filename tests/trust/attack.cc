@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nic/scatter_gather.h"
+#include "nic/memory/scatter_gather.h"
 #include "nic/srnic/streams.h"
 #include "wire/frame.h"
 
@@ -100,7 +100,7 @@ void Attack::packet() {
   }
   ++packets_;
   const Effects got = victim_.receive_frame(frame);
-  // A receipt may cost all that is under way, once.
+  // A ACK may cost all that is under way, once.
   require(got.sent.size() <= (srnic ? 3U * victim_.device().card().config.window_packets : 96U),
           "one packet caused a flood");
   require(addressed != nullptr || got.touched.empty(), "a packet for nobody changed a queue pair");
@@ -218,7 +218,7 @@ Crafted Attack::request(const Connection& c) {
       .at(a.address + from, choices_.one_in(8) ? key() : a.key, announced)
       .atomic(a.address + from, choices_.one_in(8) ? key() : a.key, 1, 2)
       .invalidating(key())
-      .receipt(
+      .srnic_ack(
           choices_.one_in(4) ? static_cast<std::uint8_t>(choices_.next(256)) : std::uint8_t{0},
           context.unacked_psn.plus(static_cast<std::uint32_t>(choices_.next(std::min(under_way(context), 64U) + 2))));
 }
@@ -280,16 +280,16 @@ Crafted Attack::srnic_response(const Connection& c) {
   const bool of_responses = opcode == Opcode::srnic_response_ack;
   const Psn unacked = of_responses ? nic::responses_out(context).unacked : context.unacked_psn;
   const std::uint32_t reach = of_responses ? context.responses.out_next.since(unacked) : under_way(context);
-  const Psn base = info.receipt ? unacked : context.responses.in_expected;
+  const Psn base = info.srnic_ack ? unacked : context.responses.in_expected;
   Crafted p = c.answer(opcode, base.plus(small(std::min(reach, 64U) + 2)))
-                  .in(context.sq_done + small(4), 0, info.starts() && !info.receipt ? 0 : small(4))
-                  .receipt(kSyndromes[choices_.next(std::size(kSyndromes))],
-                           unacked.plus(choices_.one_in(2) ? 0 : small(std::min(reach, 64U) + 2)),
-                           static_cast<std::uint16_t>(small(6)))
+                  .in(context.sq_done + small(4), 0, info.starts() && !info.srnic_ack ? 0 : small(4))
+                  .srnic_ack(kSyndromes[choices_.next(std::size(kSyndromes))],
+                             unacked.plus(choices_.one_in(2) ? 0 : small(std::min(reach, 64U) + 2)),
+                             static_cast<std::uint16_t>(small(6)))
                   .carrying(!info.payload        ? 0
                             : choices_.one_in(2) ? 256
                                                  : choices_.next(257));
-  p.headers.receipt.marked = static_cast<std::uint16_t>(small(4));
+  p.headers.srnic_ack.marked = static_cast<std::uint16_t>(small(4));
   return p;
 }
 
@@ -365,9 +365,9 @@ void Attack::check_shared() {
   const nic::Context& c = lives_[kSharing].c.qp->context();
   std::uint32_t held = c.receive_entry != nic::kNone ? 1 : 0;
   if (c.dialect == nic::Dialect::srnic) {
-    nic::EarlyNotes& notes = victim_.device().card().early;
-    for (std::uint16_t at = c.srnic.in.early; at != nic::EarlyNotes::kNothing; at = notes[at].next) {
-      if (notes[at].kind == nic::EarlyNote::Kind::taken) ++held;
+    nic::ReorderNotes& notes = victim_.device().card().reorder_notes;
+    for (std::uint16_t at = c.srnic.in.notes; at != nic::ReorderNotes::kNothing; at = notes[at].next) {
+      if (notes[at].kind == nic::ReorderNote::Kind::taken) ++held;
     }
   }
   require(ring.free_count + ring.available() + held == srq_->capacity(), "an entry of the shared queue was lost");

@@ -42,8 +42,8 @@ struct Crafted {
   Crafted in(std::uint32_t msn, std::uint32_t ssn, std::uint32_t offset) && {
     return headers.sequence = wire::Sequence(msn, ssn, offset), std::move(*this);
   }
-  Crafted receipt(std::uint8_t syndrome, wire::Psn expected, std::uint16_t run = 0) && {
-    return headers.receipt = {.syndrome = syndrome, .expected = expected, .run = run}, std::move(*this);
+  Crafted srnic_ack(std::uint8_t syndrome, wire::Psn expected, std::uint16_t run = 0) && {
+    return headers.srnic_ack = {.syndrome = syndrome, .expected = expected, .run = run}, std::move(*this);
   }
   Crafted qkey(wire::Qkey key) && { return headers.deth.qkey = key, std::move(*this); }
   Crafted carrying(std::size_t bytes, unsigned seed = 1) && { return payload = pattern(bytes, seed), std::move(*this); }

@@ -65,14 +65,14 @@ double chi_squared(const std::vector<std::uint32_t>& values, unsigned shift) {
 
 void expect_random(const std::vector<std::uint32_t>& values, unsigned bits) {
   const auto n = static_cast<double>(values.size());
-  // Every bit is a coin, and no bit follows from its neighbour.
+  // Every bit is a coin, and no bit follows from its local peer.
   for (unsigned bit = 0; bit < bits; ++bit) {
     const auto ones = std::count_if(values.begin(), values.end(), [&](std::uint32_t v) { return (v >> bit & 1) != 0; });
     EXPECT_NEAR(static_cast<double>(ones), n / 2, 4 * std::sqrt(n) / 2) << "bit " << bit;
   }
   for (unsigned shift = 0; shift + 4 <= bits; ++shift)
     EXPECT_LT(chi_squared(values, shift), 45) << "bits from " << shift;
-  // Neighbours in time are strangers: half their bits differ, none is near the one before, no step comes again.
+  // Local peers in time are strangers: half their bits differ, none is near the one before, no step comes again.
   double differing = 0;
   std::set<std::uint32_t> steps;
   const std::uint32_t mask = bits == 32 ? ~0U : (1U << bits) - 1;

@@ -1,4 +1,4 @@
-// A peer that speaks srnic and means harm (checklist 60-68): packets ahead of their turn, receipts and echoes that lie.
+// A peer that speaks srnic and means harm (checklist 60-68): packets ahead of their turn, ACKs and echoes that lie.
 #include <algorithm>
 
 #include "expect.h"
@@ -12,7 +12,7 @@ using nic::WorkKind;
 
 constexpr std::uint8_t kAck = wire::Syndrome::ack().encode();
 constexpr std::uint8_t kSelective = wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
-constexpr std::uint8_t kMissing = wire::Receipt::kMissing;
+constexpr std::uint8_t kMissing = wire::SrnicAck::kMissing;
 
 ConnectOptions srnic_options() {
   ConnectOptions o;
@@ -24,7 +24,7 @@ struct TrustSrnic : testing::Test {
   Victim victim;
   Area area = victim.allocate(4096), other = victim.allocate(4096);
   Connection peer = victim.connect(srnic_options());
-  Connection neighbour = victim.connect(srnic_options());
+  Connection local_peer = victim.connect(srnic_options());
   Connection bystander = victim.connect();
 
   Crafted write(const Connection& c, Psn psn, std::uint32_t msn = 0) {
@@ -36,28 +36,28 @@ struct TrustSrnic : testing::Test {
   Crafted send(const Connection& c, Psn psn, std::uint32_t ssn) {
     return c.request(Opcode::srnic_send_only).psn(psn).in(0, ssn, 0).carrying(64, 5);
   }
-  Crafted receipt(const Connection& c, Psn psn, std::uint8_t syndrome, Psn expected, std::uint16_t run = 0) {
-    return c.answer(Opcode::srnic_ack, psn).receipt(syndrome, expected, run);
+  Crafted srnic_ack(const Connection& c, Psn psn, std::uint8_t syndrome, Psn expected, std::uint16_t run = 0) {
+    return c.answer(Opcode::srnic_ack, psn).srnic_ack(syndrome, expected, run);
   }
   Effects post(Connection& c, WorkKind kind, std::uint32_t bytes, std::uint64_t id = 1) {
     const nic::Sge sge = area.sge(0, bytes);
     return victim.post(c, {.id = id, .kind = kind, .sges = {&sge, 1}, .remote_address = 0x1000});
   }
-  // The neighbour, who speaks srnic as well, and the one who does not go on as ever.
+  // The local peer, who speaks srnic as well, and the one who does not go on as ever.
   void expect_others_work() {
-    const Effects got = victim.receive(write(neighbour, neighbour.next));
-    EXPECT_TRUE(accepted(got, neighbour)) << text_of(got);
-    neighbour.next = neighbour.next.plus(1);
+    const Effects got = victim.receive(write(local_peer, local_peer.next));
+    EXPECT_TRUE(accepted(got, local_peer)) << text_of(got);
+    local_peer.next = local_peer.next.plus(1);
     EXPECT_TRUE(works(victim, bystander, other));
   }
-  std::uint32_t notes() { return victim.device().card().early.used(); }
+  std::uint32_t notes() { return victim.device().card().reorder_notes.used(); }
 };
 
 TEST_F(TrustSrnic, T60_PacketsOfTheOtherDialectAreDropped) {
   EXPECT_TRUE(dropped(victim.receive(peer.request(Opcode::rc_send_only).carrying(4)), Refusal::wrong_dialect));
   EXPECT_TRUE(dropped(victim.receive(peer.ack(Psn(7))), Refusal::wrong_dialect));
   EXPECT_TRUE(dropped(victim.receive(send(bystander, bystander.next, 0)), Refusal::wrong_dialect));
-  EXPECT_TRUE(dropped(victim.receive(receipt(bystander, Psn(1), kAck, Psn(2))), Refusal::wrong_dialect));
+  EXPECT_TRUE(dropped(victim.receive(srnic_ack(bystander, Psn(1), kAck, Psn(2))), Refusal::wrong_dialect));
   expect_others_work();
 }
 
@@ -71,17 +71,17 @@ TEST_F(TrustSrnic, T61_FurtherAheadThanAnyWindowIsDropped) {
 
 TEST_F(TrustSrnic, T62_FloodOfEndsAheadOfTheirTurn) {
   // Receive: READs ahead of their turn until no note is left. Expect: the rest dropped by name.
-  const std::uint32_t room = victim.device().card().config.early_notes;
+  const std::uint32_t room = victim.device().card().config.reorder_notes;
   for (std::uint32_t i = 1; i <= room; ++i) (void)victim.receive(read(peer, peer.next.plus(i), i));
   EXPECT_EQ(notes(), room);
   EXPECT_TRUE(dropped(victim.receive(read(peer, peer.next.plus(room + 1))), Refusal::early_full));
-  // The neighbour loses a packet just now. Expect: it can still be told what is missing, and go on.
-  const Psn lost = neighbour.next;
-  EXPECT_TRUE(accepted(victim.receive(write(neighbour, lost.plus(1))), neighbour));
-  EXPECT_TRUE(dropped(victim.receive(read(neighbour, lost.plus(2))), Refusal::early_full));
-  EXPECT_TRUE(accepted(victim.receive(write(neighbour, lost)), neighbour));
-  EXPECT_EQ(neighbour.qp->context().expected_psn, lost.plus(2));
-  neighbour.next = lost.plus(2);
+  // The local peer loses a packet just now. Expect: it can still be told what is missing, and go on.
+  const Psn lost = local_peer.next;
+  EXPECT_TRUE(accepted(victim.receive(write(local_peer, lost.plus(1))), local_peer));
+  EXPECT_TRUE(dropped(victim.receive(read(local_peer, lost.plus(2))), Refusal::early_full));
+  EXPECT_TRUE(accepted(victim.receive(write(local_peer, lost)), local_peer));
+  EXPECT_EQ(local_peer.qp->context().expected_psn, lost.plus(2));
+  local_peer.next = lost.plus(2);
   expect_others_work();
   // Receive: what was missing. Expect: as many READs answered as were agreed, then the end, and all notes given back.
   const Effects end = victim.receive(write(peer, peer.next));
@@ -97,21 +97,22 @@ TEST_F(TrustSrnic, T63_ReceiptsForWhatWasNeverSent) {
   const Psn next = first.plus(4);
   const auto ghost = [&](Crafted p) { EXPECT_TRUE(counted(victim.receive(p), Refusal::ack_ghost)); };
   for (const std::uint32_t beyond : {1U, 2U, 1000U, (1U << 23) - 8}) {
-    ghost(receipt(peer, next, kAck, next.plus(beyond)));
-    ghost(receipt(peer, next.plus(beyond - 1), kSelective, first, 1));
-    ghost(receipt(peer, next.minus(1), kMissing, first, static_cast<std::uint16_t>(std::min(beyond + 1, 4000U))));
+    ghost(srnic_ack(peer, next, kAck, next.plus(beyond)));
+    ghost(srnic_ack(peer, next.plus(beyond - 1), kSelective, first, 1));
+    ghost(srnic_ack(peer, next.minus(1), kMissing, first, static_cast<std::uint16_t>(std::min(beyond + 1, 4000U))));
   }
-  ghost(receipt(peer, first.plus(2), kSelective, first, 0));
-  ghost(receipt(peer, first.plus(2), kSelective, first, nic::kMaxWindow + 1));
-  ghost(receipt(peer, first.plus(2), kSelective, first, 4));  // more than there are between them
-  ghost(receipt(peer, first, kMissing, first, 0));
-  ghost(receipt(peer, first, kMissing, first, 0xFFFF));
+  ghost(srnic_ack(peer, first.plus(2), kSelective, first, 0));
+  ghost(srnic_ack(peer, first.plus(2), kSelective, first, nic::kMaxWindow + 1));
+  ghost(srnic_ack(peer, first.plus(2), kSelective, first, 4));  // more than there are between them
+  ghost(srnic_ack(peer, first, kMissing, first, 0));
+  ghost(srnic_ack(peer, first, kMissing, first, 0xFFFF));
   EXPECT_EQ(peer.state(), QpState::rts);
   // The same for responses, of which there are none.
-  EXPECT_TRUE(counted(victim.receive(peer.answer(Opcode::srnic_response_ack, Psn(9)).receipt(kAck, peer.next.plus(5))),
-                      Refusal::ack_ghost));
-  // The true receipt still counts.
-  const Effects done = victim.receive(receipt(peer, next.minus(1), kAck, next));
+  EXPECT_TRUE(
+      counted(victim.receive(peer.answer(Opcode::srnic_response_ack, Psn(9)).srnic_ack(kAck, peer.next.plus(5))),
+              Refusal::ack_ghost));
+  // The true ACK still counts.
+  const Effects done = victim.receive(srnic_ack(peer, next.minus(1), kAck, next));
   ASSERT_EQ(done.completions.size(), 1U);
   EXPECT_EQ(done.completions[0].status, Status::success);
   expect_others_work();
@@ -121,12 +122,12 @@ TEST_F(TrustSrnic, T63_ReceiptsForWhatWasNeverSent) {
 TEST_F(TrustSrnic, T63_ReceiptsThatTravelWithRequests) {
   const Psn first = post(peer, WorkKind::write, 2 * 256).sent.at(0).headers.bth.psn;
   const auto with = [&](std::uint8_t syndrome, Psn expected, std::uint16_t run = 0) {
-    return peer.request(Opcode::srnic_write_only_receipt)
+    return peer.request(Opcode::srnic_write_only_srnic_ack)
         .psn(peer.next)
         .in(0, 0, 0)
         .at(area.address + 1024, area.key, 0)
         .carrying(64, 3)
-        .receipt(syndrome, expected, run);
+        .srnic_ack(syndrome, expected, run);
   };
   // Not ready, each NAK, what is missing, and what means nothing. Expect: nothing of the packet counts.
   for (const std::uint8_t syndrome : {0x22, 0x60, 0x61, 0x62, 0x63, 0x80, 0x40, 0xFF}) {
@@ -155,7 +156,7 @@ TEST_F(TrustSrnic, T63_RefusalsOfWhatWasNeverSent) {
   const auto refuse_all = [&] {
     for (const std::uint8_t syndrome : {0x22, 0x61, 0x62, 0x63}) {  // not ready, and each NAK
       for (const std::uint32_t msn : {0U, 1U, 2U, 0xFFFFFU}) {
-        const Effects got = victim.receive(receipt(peer, next, syndrome, next).in(msn, 0, 0));
+        const Effects got = victim.receive(srnic_ack(peer, next, syndrome, next).in(msn, 0, 0));
         EXPECT_TRUE(dropped(got, Refusal::ack_ghost)) << int{syndrome} << ", " << msn;
       }
     }
@@ -169,7 +170,7 @@ TEST_F(TrustSrnic, T63_RefusalsOfWhatWasNeverSent) {
   refuse_all();
   a.state = QpState::rts;
   ASSERT_EQ(victim.modify(peer, a, host::QpMask::state).sent.size(), 1U);
-  EXPECT_EQ(victim.receive(receipt(peer, next, kAck, next.plus(1))).completions.size(), 1U);
+  EXPECT_EQ(victim.receive(srnic_ack(peer, next, kAck, next.plus(1))).completions.size(), 1U);
   expect_others_work();
 }
 
@@ -179,7 +180,7 @@ TEST_F(TrustSrnic, T64_WrongEchoesSendNothingButOurOwnPackets) {
   const Psn first = sent.sent[0].headers.bth.psn;
   for (const std::uint32_t msn : {0U, 1U, 5U, 0x7FFFFU, 0xFFFFFU}) {
     for (const std::uint32_t offset : {0U, 1U, 6U, 7U, 8U, 100U, 0xFFFFFFU}) {
-      const Effects got = victim.receive(receipt(peer, first.plus(6), kSelective, first, 1).in(msn, 0, offset));
+      const Effects got = victim.receive(srnic_ack(peer, first.plus(6), kSelective, first, 1).in(msn, 0, offset));
       EXPECT_LE(got.sent.size(), 8U);
       for (const Crafted& p : got.sent) {
         // Its place decides what it carries: a piece of that WRITE, where that piece goes.
@@ -193,7 +194,7 @@ TEST_F(TrustSrnic, T64_WrongEchoesSendNothingButOurOwnPackets) {
     }
   }
   EXPECT_EQ(peer.state(), QpState::rts);
-  const Effects done = victim.receive(receipt(peer, first.plus(7), kAck, first.plus(8)));
+  const Effects done = victim.receive(srnic_ack(peer, first.plus(7), kAck, first.plus(8)));
   ASSERT_EQ(done.completions.size(), 1U);
   EXPECT_EQ(victim.device().retransmission().bytes(), 0U);
   expect_others_work();
@@ -275,21 +276,21 @@ TEST_F(TrustSrnic, T67_WritesWithoutRightsAheadOfTheirTurn) {
   EXPECT_EQ(peer.state(), QpState::error);
   EXPECT_TRUE(end.written.empty());
   ASSERT_EQ(end.sent.size(), 1U);
-  EXPECT_EQ(end.sent[0].headers.receipt.syndrome, wire::Syndrome::nak(wire::NakCode::remote_access).encode());
+  EXPECT_EQ(end.sent[0].headers.srnic_ack.syndrome, wire::Syndrome::nak(wire::NakCode::remote_access).encode());
   expect_others_work();
 }
 
 TEST_F(TrustSrnic, T68_FarPayloadsThatAreNotThere) {
-  const auto train = [&](Psn psn, std::uint64_t address) {
+  const auto burst = [&](Psn psn, std::uint64_t address) {
     return peer.request(Opcode::srnic_write_only).psn(psn).in(0, 0, 0).at(address, area.key, 0);
   };
   // It cannot be had: as if it had been lost, and the connection goes on.
-  EXPECT_TRUE(dropped(victim.receive_train(train(peer.next, area.address), 4, 1024), Refusal::payload_gone));
+  EXPECT_TRUE(dropped(victim.receive_burst(burst(peer.next, area.address), 4, 1024), Refusal::payload_gone));
   EXPECT_EQ(victim.world().fetches, 1U);
   EXPECT_TRUE(accepted(victim.receive(write(peer, peer.next)), peer));
   peer.next = peer.next.plus(1);
   // Nothing is fetched for a place that is wrong.
-  const Effects end = victim.receive_train(train(peer.next, area.address + 4096 - 1023).in(1, 0, 0), 4, 1024);
+  const Effects end = victim.receive_burst(burst(peer.next, area.address + 4096 - 1023).in(1, 0, 0), 4, 1024);
   EXPECT_TRUE(counted(end, Refusal::out_of_bounds));
   EXPECT_EQ(victim.world().fetches, 1U);
   expect_others_work();

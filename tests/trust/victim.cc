@@ -31,11 +31,11 @@ void RecordingWorld::notify(const nic::Event& event) {
   device_.on_event(event);
 }
 
-void RecordingWorld::place(std::byte* to, std::span<const std::byte> data) {
+void RecordingWorld::dma_write(std::byte* to, std::span<const std::byte> data) {
   std::memcpy(to, data.data(), data.size());
 }
 
-std::size_t RecordingWorld::fetch(std::span<const nic::FarPiece>) {
+std::size_t RecordingWorld::fetch(std::span<const nic::OneCopyPiece>) {
   ++fetches;
   return 0;
 }
@@ -194,12 +194,12 @@ Effects Victim::receive(const Crafted& packet) {
   return settle();
 }
 
-Effects Victim::receive_train(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes) {
-  const wire::Loan loan;
-  wire::Packet train = packet.packet();
-  train.packets = packets;
-  train.payload = wire::Payload::far(loan, 0xDEAD'0000, far_bytes);
-  hear(train);
+Effects Victim::receive_burst(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes) {
+  const wire::Export exported_by;
+  wire::Packet burst = packet.packet();
+  burst.packets = packets;
+  burst.payload = wire::Payload::exported(exported_by, 0xDEAD'0000, far_bytes);
+  hear(burst);
   return settle();
 }
 

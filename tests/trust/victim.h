@@ -48,15 +48,15 @@ class RecordingWorld {
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   void tell(const nic::LossEvent& e) { device_.tell(e); }
-  void place(std::byte* to, std::span<const std::byte> data);
-  std::size_t fetch(std::span<const nic::FarPiece> pieces);
+  void dma_write(std::byte* to, std::span<const std::byte> data);
+  std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool writes) { return writes ? writable : readable; }
 
   Time now = 0;
   bool readable = true, writable = true;  // what is behind on-demand regions
-  std::uint32_t fetches = 0;              // of far payloads, none of which is there
+  std::uint32_t fetches = 0;              // of exported payloads, none of which is there
   std::vector<Crafted> sent;
   std::vector<nic::Event> events;
 
@@ -163,7 +163,7 @@ class Victim {
 
   // -- inputs, and all that each of them causes --
   Effects receive(const Crafted& packet);
-  Effects receive_train(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes);  // its payload is far
+  Effects receive_burst(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes);  // its payload is far
   Effects receive_all(std::span<const Crafted> packets);    // before the card has a chance to answer the first
   Effects receive_frame(std::span<const std::byte> frame);  // bytes from the wire
   Effects receive_datagram(std::span<const std::byte> udp_payload, const wire::Flow& flow);

@@ -61,7 +61,7 @@ TEST_F(CmPortTest, PortsAreTakenOnce) {
   Inbox others;
   verbs::CmPort* second = weft_cm_port(other);
   ASSERT_EQ(second->open(others), 0);
-  EXPECT_NE(second->place(), port->place());
+  EXPECT_NE(second->lane_number(), port->lane_number());
   std::uint16_t again = chosen;
   EXPECT_EQ(second->bind_service(kUdp, {}, again), EADDRINUSE);
   port->release_service(kUdp, {}, chosen);
@@ -77,7 +77,7 @@ TEST_F(CmPortTest, RequestsForAPortFindWhoListens) {
   ASSERT_EQ(port->bind_service(kUdp, {}, service), 0);
   port->listen(kUdp, {}, service, true);
   wire::CmSidrReq request;
-  request.request_id = std::uint32_t{port->place()} << 24 | 1;
+  request.request_id = std::uint32_t{port->lane_number()} << 24 | 1;
   request.service_id = std::uint64_t{kUdp} << 16 | service;
   std::array<std::byte, wire::kMadBytes> mad{};
   wire::encode_cm({.transaction = 99, .body = request}, mad);

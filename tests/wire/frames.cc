@@ -77,7 +77,7 @@ void add_packet(Line& line, const Packet& p) {
   line.add("bth.qpn", h.bth.destination.raw());
   line.add("bth.ack", h.bth.ack_request);
   line.add("bth.psn", h.bth.psn.raw());
-  if (o.srnic) {
+  if (o.sequence) {
     line.add("sequence.msn", h.sequence.msn());
     line.add("sequence.ssn", h.sequence.ssn());
     line.add("sequence.offset", h.sequence.offset());
@@ -86,12 +86,12 @@ void add_packet(Line& line, const Packet& p) {
     line.add("target.va", h.reth.address);
     line.add("target.key", h.reth.key.raw());
   }
-  if (o.receipt) {
-    line.add("receipt.syndrome", h.receipt.syndrome);
-    line.add("receipt.expected", h.receipt.expected.raw());
-    line.add("receipt.run", h.receipt.run);
-    line.add("receipt.duplicates", h.receipt.duplicates);
-    line.add("receipt.marked", h.receipt.marked);
+  if (o.srnic_ack) {
+    line.add("receipt.syndrome", h.srnic_ack.syndrome);
+    line.add("receipt.expected", h.srnic_ack.expected.raw());
+    line.add("receipt.run", h.srnic_ack.run);
+    line.add("receipt.duplicates", h.srnic_ack.duplicates);
+    line.add("receipt.marked", h.srnic_ack.marked);
   }
   if (o.deth) {
     line.add("deth.qkey", h.deth.qkey.raw());
@@ -250,7 +250,7 @@ void add_opcodes(std::vector<Sample>& out, bool with_srnic) {
   model::Numbers numbers(2024);
   for (const Flow& flow : kFlows) {
     for (const auto& line : model::lines()) {
-      if (info(static_cast<Opcode>(line.opcode)).srnic && !with_srnic) continue;
+      if (info(static_cast<Opcode>(line.opcode)).dialect == Dialect::srnic && !with_srnic) continue;
       for (const std::size_t size : {0, 29, 30, 67}) {
         if (size > 0 && !line.payload) continue;
         const auto payload = numbers.bytes(size);

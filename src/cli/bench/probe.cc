@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "wire/icrc.h"
-#include "world/real/descriptor.h"
-#include "world/real/socket_address.h"
+#include "world/real/os/descriptor.h"
+#include "world/real/os/socket_address.h"
 
 namespace weft::cli {
 namespace {

@@ -20,7 +20,7 @@ class ReliablePair {
   [[nodiscard]] Task<bool> read(End& from, End& to);
   [[nodiscard]] Task<bool> compare_swap(End& from, End& to);
   [[nodiscard]] Task<bool> fetch_add(End& from, End& to);
-  // A door in `to` that `from` writes through, and that is closed again.
+  // A shared status in `to` that `from` writes through, and that is closed again.
   [[nodiscard]] Task<bool> window_one(End& from, End& to);
   [[nodiscard]] Task<bool> window_two(End& from, End& to);
 

@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/live/programs.h"
-#include "world/real/address_text.h"
-#include "world/real/addresses.h"
-#include "world/real/device_name.h"
-#include "world/real/settings.h"
+#include "world/real/settings/address_text.h"
+#include "world/real/settings/addresses.h"
+#include "world/real/settings/device_name.h"
+#include "world/real/settings/settings.h"
 
 namespace weft::cli {
 namespace {
@@ -24,7 +24,7 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
   for (const RunningLane& lane : lanes) {
     programs.push_back({{"process", lane.process},
                         {"program", lane.program},
-                        {"place", lane.place},
+                        {"place", lane.lane_number},
                         {"addresses", lane.addresses},
                         {"srnic", lane.speaks_srnic}});
   }

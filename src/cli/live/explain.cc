@@ -58,7 +58,7 @@ int run(const Options& options) {
   if (!qpn) return usage_error(fmt::format("'{}' is not a queue pair number: 0x0..0xffffff, or decimal", options.qpn));
   RunningPrograms running;
   for (const RunningLane& lane : running.list()) {
-    if (lane.place != *qpn >> real::kPlaceShift) continue;
+    if (lane.lane_number != *qpn >> wire::kLaneShift) continue;
     auto answer = running.ask(lane, fmt::format("explain {}", *qpn));
     if (!answer || !answer->contains("qpn")) continue;
     (*answer)["program"] = lane.program;

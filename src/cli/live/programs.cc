@@ -13,7 +13,7 @@ std::vector<RunningLane> RunningPrograms::list() {
   const auto in = broker_.wait(kPatience);
   if (!in || in->message.topic != real::Topic::listed) return out;
   for (const auto& lane : nlohmann::json::parse(in->text, nullptr, false)) {
-    out.push_back({.place = lane.value("place", 0U),
+    out.push_back({.lane_number = lane.value("place", 0U),
                    .process = lane.value("process", std::int64_t{0}),
                    .program = lane.value("program", std::string()),
                    .addresses = lane.value("addresses", std::vector<std::string>{}),
@@ -24,7 +24,7 @@ std::vector<RunningLane> RunningPrograms::list() {
 
 std::optional<nlohmann::json> RunningPrograms::ask(const RunningLane& lane, const std::string& question) {
   real::Message m(real::Topic::ask);
-  m.ticket = {.asker = 0, .place = lane.place};
+  m.ticket = {.asker = 0, .lane_number = lane.lane_number};
   if (!broker_ || !broker_.say(m, question)) return std::nullopt;
   std::string text;
   for (;;) {

@@ -8,12 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "world/real/conversation.h"
+#include "world/real/broker/conversation.h"
 
 namespace weft::cli {
 
 struct RunningLane {
-  std::uint32_t place = 0;
+  std::uint32_t lane_number = 0;
   std::int64_t process = 0;
   std::string program;
   std::vector<std::string> addresses;

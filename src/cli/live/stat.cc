@@ -47,7 +47,7 @@ int run(const Options& options) {
     if (!answer) continue;  // it has just gone
     (*answer)["program"] = lane.program;
     (*answer)["process"] = lane.process;
-    (*answer)["place"] = lane.place;
+    (*answer)["place"] = lane.lane_number;
     lanes.push_back(std::move(*answer));
   }
   if (options.json) {

@@ -12,8 +12,8 @@
 #include "cli/run/environment.h"
 #include "cli/run/program.h"
 #include "cli/run/sysfs_tree.h"
-#include "world/real/addresses.h"
-#include "world/real/setting_table.h"
+#include "world/real/settings/addresses.h"
+#include "world/real/settings/setting_table.h"
 
 namespace weft::cli {
 namespace {

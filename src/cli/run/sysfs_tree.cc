@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "nic/counters.h"
-#include "world/real/device_name.h"
+#include "world/real/settings/device_name.h"
 
 namespace weft::cli {
 namespace {

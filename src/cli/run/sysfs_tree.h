@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "wire/types.h"
-#include "world/real/addresses.h"
+#include "world/real/settings/addresses.h"
 
 namespace weft::cli {
 

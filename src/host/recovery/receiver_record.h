@@ -33,7 +33,7 @@ class ReceiverRecord {
     wire::Psn psn;
     std::uint32_t told;  // in which order requesters were told; 0: not yet, it may only be late
   };
-  static constexpr std::int32_t kRoom = 3;  // packets that may overtake one that is not lost (nic/peers.h)
+  static constexpr std::int32_t kRoom = 3;  // packets that may overtake one that is not lost (nic/congestion/peers.h)
   void note(wire::Psn psn);
   void note_gap(wire::Psn from, wire::Psn end);
   void tell_of_lost();

@@ -5,16 +5,16 @@
 #pragma once
 
 #include "base/canary.h"
-#include "nic/srnic/receipts.h"
+#include "nic/srnic/acks.h"
+#include "nic/srnic/burst.h"
 #include "nic/srnic/streams.h"
-#include "nic/srnic/train.h"
 
 namespace weft::nic {
 
 template <World W>
 class Arrivals {
  public:
-  Arrivals(Core<W>& core, Receipts<W>& receipts) : core_(core), receipts_(receipts) {}
+  Arrivals(Core<W>& core, Acks<W>& acks) : core_(core), acks_(acks) {}
 
   // `side` is the half that the packet is for:
   //   bool in_order(c, p)                       carries it out; true: the expected PSN moves on
@@ -25,16 +25,16 @@ class Arrivals {
     const wire::Psn psn = p.headers.bth.psn;
     const Arrival arrival = arrival_of(f, psn);
     if (p.packets > 1 && arrival != Arrival::in_order) [[unlikely]]
-      return uncouple(p, c.mtu_shift, [&](const wire::Packet& one) { on_packet(side, c, f, one); });
+      return split_burst(p, c.mtu_shift, [&](const wire::Packet& one) { on_packet(side, c, f, one); });
     note_mark(c, p);
-    if (arrival == Arrival::early) [[unlikely]]
-      return on_early(side, c, f, p);
+    if (arrival == Arrival::out_of_order) [[unlikely]]
+      return on_out_of_order(side, c, f, p);
     if (arrival != Arrival::in_order) [[unlikely]]
       return on_useless(c, f, arrival);
     if (!side.in_order(c, p)) return;
     f.expected = psn.plus(p.packets);
     f.in.newest = p.headers.sequence.plus(p.packets - 1);
-    if (p.headers.bth.ack_request || owes_bad_news(c, f)) receipts_.owe(c, f.stream);
+    if (p.headers.bth.ack_request || owes_bad_news(c, f)) acks_.owe(c, f.stream);
   }
 
   // The software: everything before `to` has arrived.
@@ -51,7 +51,7 @@ class Arrivals {
       core_.count(Counter::recoveries_left);
       core_.tell({.stream = f.stream, .kind = LossEvent::Kind::exited, .base = f.expected}, c);
     }
-    receipts_.owe(c, f.stream);
+    acks_.owe(c, f.stream);
   }
 
  private:
@@ -65,7 +65,7 @@ class Arrivals {
     core_.refuse(Refusal::psn_duplicate);
     core_.count(Counter::duplicate_request);
     note_duplicate(c);
-    if (!receipts_.owes(c, f.stream)) receipts_.owe(c, f.stream);
+    if (!acks_.owes(c, f.stream)) acks_.owe(c, f.stream);
   }
 
   void note_mark(Context& c, const wire::Packet& p) {
@@ -73,36 +73,36 @@ class Arrivals {
     if ((p.flow.traffic_class & 3) != kCongested) [[likely]]
       return;
     core_.count(Counter::ecn_marked_pkts);
-    if (c.marked != wire::Receipt::kMostMarked) ++c.marked;
+    if (c.marked != wire::SrnicAck::kMostMarked) ++c.marked;
   }
   static void note_duplicate(Context& c) {
-    if (c.duplicates != wire::Receipt::kMostDuplicates) ++c.duplicates;
+    if (c.duplicates != wire::SrnicAck::kMostDuplicates) ++c.duplicates;
   }
 
   template <class Side>
-  [[gnu::noinline]] void on_early(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
+  [[gnu::noinline]] void on_out_of_order(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {
     const wire::Psn psn = p.headers.bth.psn;
     if (psn != f.expected) core_.count(Counter::out_of_sequence);
-    switch (side.early(c, p)) {
-      case Early::dropped: return;
-      case Early::finished: return on_finished(c, f, psn);
-      case Early::placed: break;
+    switch (side.out_of_order(c, p)) {
+      case OutOfOrder::dropped: return;
+      case OutOfOrder::finished: return on_finished(c, f, psn);
+      case OutOfOrder::placed: break;
     }
     core_.count(Counter::placed_early);
     if (!f.recovering()) core_.count(Counter::recoveries_entered);
     const SrnicInbound before = f.in;
     const Growth growth = grow_run(f, psn);
     if (growth == Growth::repeats) note_duplicate(c);
-    if (growth == Growth::begins && before.run != 0 && receipts_.owes(c, f.stream)) {
-      receipts_.tell_arrived(c, f, before.run_end.minus(1), before.run, before.newest);
+    if (growth == Growth::begins && before.run != 0 && acks_.owes(c, f.stream)) {
+      acks_.tell_arrived(c, f, before.run_end.minus(1), before.run, before.newest);
     }
     if (growth == Growth::begins || growth == Growth::extends) {
       f.in.newest = p.headers.sequence;
-      if (!owes_bad_news(c, f)) receipts_.owe(c, f.stream);
+      if (!owes_bad_news(c, f)) acks_.owe(c, f.stream);
     } else {
-      // The newest packet's receipt would not speak of this one. Not even of the expected one, before the software has
+      // The newest packet's ACK would not speak of this one. Not even of the expected one, before the software has
       // answered; and by then the peer has heard of packets that it sent later, and thinks that this one is lost again.
-      receipts_.tell_arrived(c, f, psn, 1, p.headers.sequence);
+      acks_.tell_arrived(c, f, psn, 1, p.headers.sequence);
     }
     core_.tell({.stream = f.stream, .kind = LossEvent::Kind::arrived, .psn = psn, .base = f.expected}, c);
   }
@@ -111,15 +111,15 @@ class Arrivals {
   void on_finished(Context& c, const Inflow& f, wire::Psn psn) {
     f.expected = psn.plus(1);
     if (c.state == QpState::error) return;
-    receipts_.owe(c, f.stream);
+    acks_.owe(c, f.stream);
     core_.tell({.stream = f.stream, .kind = LossEvent::Kind::arrived, .psn = psn, .base = f.expected}, c);
   }
 
   template <class Side>
   bool deliver_before(Side& side, Context& c, const Inflow& f, wire::Psn end) {
-    EarlyNotes& notes = core_.state.early;
-    while (const EarlyNote* note = notes.take_before(f.in.early, end)) {
-      const EarlyNote copy = *note;
+    ReorderNotes& notes = core_.state.reorder_notes;
+    while (const ReorderNote* note = notes.take_before(f.in.notes, end)) {
+      const ReorderNote copy = *note;
       f.expected = copy.psn;
       if (!side.deliver(c, copy)) return false;
       if (c.state == QpState::error) return false;
@@ -128,7 +128,7 @@ class Arrivals {
   }
 
   Core<W>& core_;
-  Receipts<W>& receipts_;
+  Acks<W>& acks_;
 };
 
 }  // namespace weft::nic

@@ -6,56 +6,56 @@
 #include <atomic>
 
 #include "base/canary.h"
-#include "nic/breaking.h"
-#include "nic/srnic/far_writes.h"
-#include "nic/srnic/receipts.h"
+#include "nic/completions.h"
+#include "nic/rc/admit.h"
+#include "nic/srnic/acks.h"
+#include "nic/srnic/one_copy_writes.h"
 #include "nic/srnic/responses_out.h"
 #include "nic/srnic/streams.h"
-#include "nic/verdict.h"
 
 namespace weft::nic {
 
 template <World W>
 class RequestsIn {
  public:
-  RequestsIn(Core<W>& core, Endings<W>& endings, Receipts<W>& receipts, ResponsesOut<W>& responses)
-      : core_(core), endings_(endings), receipts_(receipts), responses_(responses) {}
+  RequestsIn(Core<W>& core, Completions<W>& completions, Acks<W>& acks, ResponsesOut<W>& responses)
+      : core_(core), completions_(completions), acks_(acks), responses_(responses) {}
 
   bool in_order(Context& c, const wire::Packet& p) {
     Ending end;
-    if (const Verdict v = place(c, p, end); v.refusal() != Refusal::none) return refuse(c, v, p.headers);
+    if (const Admission v = place(c, p, end); v.refusal() != Refusal::none) return refuse(c, v, p.headers);
     return end.nothing() || finish(c, end);
   }
 
-  Early early(Context& c, const wire::Packet& p) {
+  OutOfOrder out_of_order(Context& c, const wire::Packet& p) {
     const bool oldest = p.headers.bth.psn == c.expected_psn;
     Ending end;
-    if (const Verdict v = place(c, p, end); v.refusal() != Refusal::none) {
+    if (const Admission v = place(c, p, end); v.refusal() != Refusal::none) {
       // The oldest of all cannot get better by being sent again: it is its turn, whatever is behind it.
       oldest ? void(refuse(c, v, p.headers)) : core_.refuse(v.refusal());
-      return Early::dropped;
+      return OutOfOrder::dropped;
     }
-    if (end.nothing() || canary(Canary::early_end_forgotten)) return Early::placed;
+    if (end.nothing() || canary(Canary::early_end_forgotten)) return OutOfOrder::placed;
     if (canary(Canary::early_atomic_done) && end.asks) (void)finish(c, end);
-    EarlyNote* note = core_.state.early.add(c.srnic.in.early, p.headers.bth.psn,
-                                            end.asks ? EarlyNote::Kind::request : EarlyNote::Kind::receive_end);
+    ReorderNote* note = core_.state.reorder_notes.add(
+        c.srnic.in.notes, p.headers.bth.psn, end.asks ? ReorderNote::Kind::request : ReorderNote::Kind::receive_end);
     if (note == nullptr) {
       // Notes may all be of packets behind this one: without it none of them would ever be free again.
-      if (oldest) return finish(c, end) ? Early::finished : Early::dropped;
+      if (oldest) return finish(c, end) ? OutOfOrder::finished : OutOfOrder::dropped;
       core_.refuse(Refusal::early_full);
-      return Early::dropped;
+      return OutOfOrder::dropped;
     }
     remember(*note, end, p);
-    return Early::placed;
+    return OutOfOrder::placed;
   }
 
-  bool deliver(Context& c, const EarlyNote& note) {
+  bool deliver(Context& c, const ReorderNote& note) {
     wire::Headers headers;
     headers.bth.opcode = note.opcode;
     headers.bth.solicited = note.solicited;
     headers.sequence = note.sequence;
     Ending end{.bytes = note.bytes, .headers = &headers};
-    if (note.kind == EarlyNote::Kind::request) {
+    if (note.kind == ReorderNote::Kind::request) {
       end.asks = true;
       wire::info(note.opcode).reth ? void(headers.reth = note.reth) : void(headers.atomic = note.atomic);
     } else {
@@ -75,7 +75,7 @@ class RequestsIn {
     [[nodiscard]] bool nothing() const { return !receives && !asks; }
   };
 
-  [[gnu::cold, gnu::noinline]] bool refuse(Context& c, const Verdict& v, const wire::Headers& h) {
+  [[gnu::cold, gnu::noinline]] bool refuse(Context& c, const Admission& v, const wire::Headers& h) {
     const wire::Sequence at = h.sequence;
     if (v.refusal() == Refusal::payload_gone) {  // it comes again, if its sender still stands by it
       core_.refuse(v.refusal());
@@ -84,18 +84,18 @@ class RequestsIn {
     if (v.refusal() != Refusal::no_receive) {
       // Its receive ends with it. One that a later message has taken is not to blame for a WRITE.
       if (wire::info(h.bth.opcode).verb == wire::Verb::send) c.inbound = Inbound::send;
-      receipts_.owe_refusal(c, v.nak(), v.status(), v.refusal(), at);
+      acks_.owe_refusal(c, v.nak(), v.status(), v.refusal(), at);
       return false;
     }
     core_.refuse(v.refusal());
     core_.count(Counter::out_of_buffer);
     core_.count(Counter::send_rnr_err);
     if (!requests_in(c).recovering()) c.srnic.in.newest = at;
-    receipts_.owe(c, Stream::requests_in, wire::Syndrome::rnr(c.min_rnr_timer));
+    acks_.owe(c, Stream::requests_in, wire::Syndrome::rnr(c.min_rnr_timer));
     return false;
   }
 
-  Verdict place(Context& c, const wire::Packet& p, Ending& end) {
+  Admission place(Context& c, const wire::Packet& p, Ending& end) {
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
     if (info.verb == wire::Verb::send) return place_send(c, p, info, end);
@@ -105,12 +105,12 @@ class RequestsIn {
     return {};
   }
 
-  Verdict place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
+  Admission place_send(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
     const std::uint64_t offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
     if (!number_possible(c, p)) return invalid(Refusal::not_continued);
     std::uint32_t entry = 0;
     if (!find_receive(c, p, entry)) return invalid(Refusal::no_receive);
-    const Receive& r = endings_.receive_at(c, entry);
+    const Receive& r = completions_.receive_at(c, entry);
     if (offset + p.payload.size() > r.length) {
       return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
     }
@@ -124,16 +124,14 @@ class RequestsIn {
     return {};
   }
 
-  Verdict place_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
-    if (!includes(c.rights, Rights::remote_write)) return invalid(Refusal::operation_not_allowed);
+  Admission place_write(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
+    std::byte* at = nullptr;
+    const wire::Reth target{p.headers.reth.address, p.headers.reth.key, static_cast<std::uint32_t>(p.payload.size())};
     if (info.immediate && !number_possible(c, p)) return invalid(Refusal::not_continued);
+    if (const Admission v = admit_write(core_, c, target, at); v.refusal() != Refusal::none) return v;
     if (!p.payload.empty()) {
-      std::byte* at = nullptr;
-      const wire::Reth& target = p.headers.reth;
-      const Refusal why = core_.translate(c, target.key, Rights::remote_write, target.address, p.payload.size(), at);
-      if (why != Refusal::none) return denied(why);
       if (info.immediate && !has_receive(c, p)) return invalid(Refusal::no_receive);
-      const bool placed = p.payload.is_far() ? far_writes_.place(c, p, at) : core_.place(at, p.payload);
+      const bool placed = p.payload.is_exported() ? one_copy_writes_.place(c, p, at) : core_.dma_write(at, p.payload);
       if (!placed) return invalid(Refusal::payload_gone);
     } else if (info.immediate && !has_receive(c, p)) {
       return invalid(Refusal::no_receive);
@@ -167,7 +165,7 @@ class RequestsIn {
                                                        std::uint32_t& entry) {
     if (c.shared_rq != kNone) return take_shared(c, count, p.headers.bth.psn, entry);
     if (count - c.rq_done >= c.rq_posted - c.rq_done) return false;
-    const Receive& r = endings_.receive_at(c, count);
+    const Receive& r = completions_.receive_at(c, count);
     core_.count(Counter::receive_wqes_fetched);
     core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
     entry = count;
@@ -181,24 +179,24 @@ class RequestsIn {
   // could take the last entries, the one before them could never end, and they could not either.
   [[nodiscard]] bool take_shared(Context& c, std::uint32_t count, wire::Psn psn, std::uint32_t& entry) {
     if (!take_current(c)) return false;
-    EarlyNotes& notes = core_.state.early;
+    ReorderNotes& notes = core_.state.reorder_notes;
     std::uint32_t newest = c.rq_done;
-    if (const EarlyNote* taken = notes.newest_taken(c.srnic.in.early)) {
+    if (const ReorderNote* taken = notes.newest_taken(c.srnic.in.notes)) {
       newest = taken->ssn;
       if (taken->psn.ahead_of(psn) > 0) psn = taken->psn;  // in the list, too, in the order of messages
     }
     const std::uint32_t before = newest - c.rq_done, wanted = count - c.rq_done;
     if (wanted <= before) {
-      const EarlyNote* note = notes.find_taken(c.srnic.in.early, count);
+      const ReorderNote* note = notes.find_taken(c.srnic.in.notes, count);
       if (note != nullptr) entry = note->entry;
       return note != nullptr;
     }
     for (std::uint32_t ssn = newest + 1; ssn != count + 1; ++ssn) {
       if (core_.state.srqs[c.shared_rq].available() == 0) return false;
-      EarlyNote* note = notes.add_taken(c.srnic.in.early, psn, ssn);
+      ReorderNote* note = notes.add_taken(c.srnic.in.notes, psn, ssn);
       if (note == nullptr) return false;
       const std::uint32_t current = std::exchange(c.receive_entry, kNone);
-      (void)endings_.take_receive(c);
+      (void)completions_.take_receive(c);
       entry = note->entry = std::exchange(c.receive_entry, current);
     }
     return true;
@@ -206,15 +204,15 @@ class RequestsIn {
   [[nodiscard]] bool take_current(Context& c) {
     if (c.receive_entry != kNone) return true;
     if (c.shared_rq != kNone) {
-      if (const EarlyNote* taken = core_.state.early.take_taken(c.srnic.in.early, c.rq_done)) {
+      if (const ReorderNote* taken = core_.state.reorder_notes.take_taken(c.srnic.in.notes, c.rq_done)) {
         c.receive_entry = taken->entry;
         return true;
       }
     }
-    return endings_.take_receive(c);
+    return completions_.take_receive(c);
   }
 
-  static void remember(EarlyNote& note, const Ending& end, const wire::Packet& p) {
+  static void remember(ReorderNote& note, const Ending& end, const wire::Packet& p) {
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     note.opcode = p.headers.bth.opcode;
     note.solicited = p.headers.bth.solicited;
@@ -231,7 +229,7 @@ class RequestsIn {
     const wire::Headers& h = *end.headers;
     const wire::OpcodeInfo& info = wire::info(h.bth.opcode);
     if (end.asks) [[unlikely]] {
-      const Verdict v = info.reth ? read(c, h) : atomic(c, h, info);
+      const Admission v = info.reth ? read(c, h) : atomic(c, h, info);
       return v.refusal() == Refusal::none || refuse(c, v, h);
     }
     // Who numbers SENDs wrongly may have filled another entry than the one that is due.
@@ -239,53 +237,39 @@ class RequestsIn {
       return refuse(c, invalid(Refusal::not_continued), h);
     }
     if (info.ieth) [[unlikely]] {
-      core_.recall_behind(h.invalidate.key);
+      core_.revoke_behind(h.invalidate.key);
       const Refusal why = core_.state.memory.invalidate(h.invalidate.key, core_.asker(c));
       if (why != Refusal::none) return refuse(c, denied(why), h);
     }
     const bool write = info.verb == wire::Verb::write;
-    endings_.finish_receive(c, {.kind = write ? CompletionKind::receive_write_immediate : CompletionKind::receive,
-                                .bytes = end.bytes,
-                                .headers = &h});
+    completions_.finish_receive(c, {.kind = write ? CompletionKind::receive_write_immediate : CompletionKind::receive,
+                                    .bytes = end.bytes,
+                                    .headers = &h});
     return c.state != QpState::error;
   }
 
-  Verdict read(Context& c, const wire::Headers& h) {
-    if (!includes(c.rights, Rights::remote_read)) return invalid(Refusal::operation_not_allowed);
-    if (h.reth.length > kMaxMessage) return invalid(Refusal::too_long);
-    if (h.reth.length > 0) {
-      std::byte* unused = nullptr;
-      const Refusal why = core_.translate(c, h.reth.key, Rights::remote_read, h.reth.address, h.reth.length, unused);
-      if (why != Refusal::none) return denied(why);
-    }
+  Admission read(Context& c, const wire::Headers& h) {
+    if (const Admission v = admit_read(core_, c, h.reth); v.refusal() != Refusal::none) return v;
     SavedResponse* s = responses_.save(c, h.sequence, packets_of(h.reth.length, c.mtu_shift));
     if (s == nullptr) return invalid(Refusal::too_many_reads);
-    s->address = h.reth.address;
-    s->key = h.reth.key;
-    s->length = h.reth.length;
+    grant_read(*s, h.reth);
     return {};
   }
 
-  Verdict atomic(Context& c, const wire::Headers& h, const wire::OpcodeInfo& info) {
-    if (!includes(c.rights, Rights::remote_atomic)) return invalid(Refusal::operation_not_allowed);
-    if (h.atomic.address % 8 != 0) return invalid(Refusal::misaligned_atomic);
-    std::byte* at = nullptr;
-    const Refusal why = core_.translate(c, h.atomic.key, Rights::remote_atomic, h.atomic.address, 8, at);
-    if (why != Refusal::none) return denied(why);
-    std::uint64_t* word = word_at(at);
-    if (word == nullptr) return invalid(Refusal::misaligned_atomic);
+  Admission atomic(Context& c, const wire::Headers& h, const wire::OpcodeInfo& info) {
+    std::uint64_t* word = nullptr;
+    if (const Admission v = admit_atomic(core_, c, h.atomic, word); v.refusal() != Refusal::none) return v;
     SavedResponse* s = responses_.save(c, h.sequence, 1);
     if (s == nullptr) return invalid(Refusal::too_many_reads);
-    s->atomic = true;
-    s->original = swap_or_add(*word, h.atomic, info.verb == wire::Verb::fetch_add);
+    grant_atomic(*s, *word, h.atomic, info.verb == wire::Verb::fetch_add);
     return {};
   }
 
   Core<W>& core_;
-  Endings<W>& endings_;
-  Receipts<W>& receipts_;
+  Completions<W>& completions_;
+  Acks<W>& acks_;
   ResponsesOut<W>& responses_;
-  FarWrites<W> far_writes_{core_};
+  OneCopyWrites<W> one_copy_writes_{core_};
 };
 
 }  // namespace weft::nic

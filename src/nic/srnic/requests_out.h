@@ -5,22 +5,22 @@
 
 #include <algorithm>
 
-#include "nic/breaking.h"
-#include "nic/peer_traffic.h"
-#include "nic/srnic/receipts.h"
+#include "nic/congestion/peer_traffic.h"
+#include "nic/rc/packets.h"
+#include "nic/rc/send_queue.h"
+#include "nic/srnic/acks.h"
 #include "nic/srnic/streams.h"
-#include "nic/transport/local_work.h"
-#include "nic/transport/packets.h"
-#include "nic/turn_budget.h"
-#include "nic/work_fetch.h"
 
 namespace weft::nic {
 
 template <World W>
-class RequestsOut {
+class RequestsOut : public SendQueue<W, RequestsOut<W>> {
+  using Queue = SendQueue<W, RequestsOut<W>>;
+  friend Queue;
+  using Queue::core_, Queue::completions_, Queue::stall;
+
  public:
-  RequestsOut(Core<W>& core, Endings<W>& endings, Receipts<W>& receipts)
-      : core_(core), endings_(endings), receipts_(receipts) {}
+  RequestsOut(Core<W>& core, Completions<W>& completions, Acks<W>& acks) : Queue(core, completions), acks_(acks) {}
 
   // New work that could be sent now.
   [[nodiscard]] bool may_send(const Context& c) const {
@@ -37,26 +37,11 @@ class RequestsOut {
     return !reads_back(w.kind) || may_ask(c, w);
   }
 
-  void turn(Context& c, TurnBudget& budget) {
-    WorkFetch<W> fetch(core_, c);
-    while (!budget.spent() && budget.room > 0 && may_send(c)) {
-      Work& w = fetch.next(budget.works);
-      if (is_local(w.kind)) {
-        do_local_work(c, w);
-      } else if (reads_back(w.kind)) {
-        ask(c, w);
-        --budget.room;
-      } else {
-        send_message(c, w, budget);
-      }
-      --budget.works;
-    }
-    fetch.drop();
-  }
+  void turn(Context& c, TurnBudget& budget) { Queue::send_work(c, budget); }
 
   // The packet at this place of the send queue, again. False: its memory is gone.
-  // `asks`: for a receipt, whatever it is; nothing may follow that would.
-  bool send_again(Context& c, Place at, wire::Psn psn, bool asks, TurnBudget& budget) {
+  // `asks`: force ack_request, because this may be the last packet sent.
+  bool send_again(Context& c, WorkPosition at, wire::Psn psn, bool asks, TurnBudget& budget) {
     Work& w = work_at(c, at.entry);
     core_.world.read(BusRead::work, &w, c.sq_stride);
     if (at.offset >= request_packets(w, c.mtu_shift)) return true;  // the peer's echo was wrong
@@ -64,7 +49,7 @@ class RequestsOut {
     const Refusal r =
         reads_back(w.kind) ? emit_ask(c, w, at.entry, psn) : emit(c, w, at.entry, {at.offset, asks, {}}, psn, budget);
     if (r == Refusal::none) return true;
-    if (at.entry == c.sq_done) endings_.fail_work(c, Status::local_protection, r);
+    if (at.entry == c.sq_done) completions_.fail_work(c, Status::local_protection, r);
     return false;
   }
 
@@ -81,11 +66,11 @@ class RequestsOut {
       if (c.unacked_psn.since(c.done_psn) < packets) break;
       if (reads_back(w.kind) && (w.flags & WorkFlags::answered) == 0) break;
       c.done_psn = c.done_psn.plus(packets);
-      endings_.finish_work(c, Status::success);
+      completions_.finish_work(c, Status::success);
       if (c.state == QpState::error) [[unlikely]]
         return;
     }
-    endings_.fail_stalled(c);
+    completions_.fail_stalled(c);
   }
 
   // All responses to this READ or atomic have arrived. That they were given says that the peer had everything up to it.
@@ -99,30 +84,13 @@ class RequestsOut {
     retire(c);
   }
 
-  // In SQD: tells when everything that was begun has been acknowledged.
-  void note_drained(Context& c) {
-    if (c.state == QpState::sqd) [[unlikely]]
-      see_whether_drained(c);
-  }
-
  private:
-  [[gnu::cold, gnu::noinline]] void see_whether_drained(Context& c) {
-    if (c.drained || c.sq_done != c.sq_next || c.next_offset != 0) return;
-    c.drained = true;
-    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
-  }
-  [[gnu::cold, gnu::noinline]] void stall(Context& c, Status status, Refusal reason) {
-    endings_.stall(c, status, reason);
-    retire(c);
-  }
+  [[nodiscard]] static bool has_begun(const Context&) {
+    return false;
+  }  // whatever was sent is under way until it is through
 
-  void do_local_work(Context& c, Work& w) {
-    if (const Refusal r = carry_out_locally(core_, c, w); r != Refusal::none) return stall(c, Status::window_bind, r);
-    ++c.sq_next;
-    retire(c);
-  }
-
-  void ask(Context& c, Work& w) {
+  void ask(Context& c, Work& w, TurnBudget& budget) {
+    --budget.room;
     if (c.max_reads == 0) return stall(c, Status::local_qp_operation, Refusal::reads_disabled);
     w.flags &= static_cast<std::uint8_t>(~WorkFlags::answered);
     if (const Refusal r = emit_ask(c, w, c.sq_next, c.next_psn); r != Refusal::none) {
@@ -141,16 +109,16 @@ class RequestsOut {
     while (budget.bytes > 0 && budget.room > 0 && packets_under_way(c) < window) {
       const std::uint32_t room = std::min(window - packets_under_way(c), budget.room);
       const std::uint32_t left = w.length - c.next_offset;
-      typename Core<W>::Train train;
+      typename Core<W>::Burst burst;
       if (left > path_mtu(c)) {
         const bool whole = w.sges == 1;
-        train = core_.train_of(
+        burst = core_.burst_of(
             c, {.bytes = left, .message = w.length, .room = room, .turn = budget.bytes, .in_one_piece = whole});
       }
-      const std::uint32_t packets = train.packets;
+      const std::uint32_t packets = burst.packets;
       const bool ends_turn = packets >= room || budget.bytes <= std::int64_t{packets} << c.mtu_shift;
       const bool asks = ends_turn && must_ask(core_, c);
-      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, asks, train}, c.next_psn, budget);
+      const Refusal r = emit(c, w, c.sq_next, {c.next_offset >> c.mtu_shift, asks, burst}, c.next_psn, budget);
       if (r != Refusal::none) return stall(c, Status::local_protection, r);
       if (core_.out.headers.bth.ack_request) time_answer(core_, c, c.next_psn.plus(packets - 1));
       budget.room -= packets;
@@ -164,44 +132,38 @@ class RequestsOut {
     }
   }
 
-  // Packets of a message: the first, counted from 0, whether they ask for a receipt in any case, how many leave how.
-  struct Some {
+  // Packets of a message: the first, counted from 0, whether they ask for an ACK in any case, how many leave how.
+  struct Slice {
     std::uint32_t first;
     bool asks;
-    typename Core<W>::Train train;
+    typename Core<W>::Burst burst;
   };
-  // One packet of a SEND or WRITE, or a train of them.
-  Refusal emit(Context& c, Work& w, std::uint32_t entry, Some some, wire::Psn psn, TurnBudget& budget) {
+  // One packet of a SEND or WRITE, or a burst of them.
+  Refusal emit(Context& c, Work& w, std::uint32_t entry, Slice some, wire::Psn psn, TurnBudget& budget) {
     const std::uint32_t offset = some.first << c.mtu_shift;
-    const std::uint32_t bytes = std::min(some.train.packets << c.mtu_shift, w.length - offset);
+    const std::uint32_t bytes = std::min(some.burst.packets << c.mtu_shift, w.length - offset);
     const bool ends = offset + bytes == w.length;
     Pieces pieces;
-    if ((w.flags & WorkFlags::inline_data) != 0) {
-      if (bytes > 0) (void)pieces.try_push({inline_bytes_of(w) + offset, bytes});
-    } else if (const Refusal r = gather(core_, c, sges_of(w), offset, bytes, pieces); r != Refusal::none) {
-      return r;
-    }
+    if (const Refusal r = pieces_of(core_, c, w, offset, bytes, pieces); r != Refusal::none) return r;
     const auto opcode = static_cast<std::uint8_t>(rc_opcodes(w.kind).at(some.first == 0, ends));
     // Large packets go many at a time, and of one size.
     const bool rides = bytes <= kSmall && some.first == 0 && ends &&
-                       (w.kind == WorkKind::send || w.kind == WorkKind::write) && Receipts<W>::may_ride(c);
+                       (w.kind == WorkKind::send || w.kind == WorkKind::write) && Acks<W>::may_ride(c);
     wire::Headers& h =
-        core_.start_packet(c, static_cast<wire::Opcode>((rides ? kWithReceipt : kSrnicOpcodes) | opcode), psn);
-    if (rides) receipts_.ride(c, h);
+        core_.start_packet(c, static_cast<wire::Opcode>((rides ? kWithAck : kSrnicOpcodes) | opcode), psn);
+    if (rides) acks_.ride(c, h);
     const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
     h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
-    h.bth.ack_request = ends || some.asks || asks_for_receipt(core_, c, psn, some.train.packets);
+    h.bth.ack_request = ends || some.asks || asks_for_srnic_ack(core_, c, psn, some.burst.packets);
     if (ends) {
       core_.out.last = core_.is_last(c, entry);
-      h.bth.solicited = (w.flags & WorkFlags::solicited) != 0;
-      h.immediate.value = w.immediate;
-      h.invalidate.key = wire::Key(w.immediate);
+      fill_end(w, h);
     }
     core_.out.payload = {pieces.data(), pieces.size()};
     core_.out.payload_bytes = bytes;
-    core_.out.packets = some.train.packets;
-    core_.out.far = some.train.far;
+    core_.out.packets = some.burst.packets;
+    core_.out.one_copy = some.burst.one_copy;
     core_.send_packet();
     budget.bytes -= bytes;
     return Refusal::none;
@@ -209,22 +171,14 @@ class RequestsOut {
 
   // The one packet of a READ or atomic. The answer must have somewhere to go before it is asked for.
   Refusal emit_ask(Context& c, const Work& w, std::uint32_t entry, wire::Psn psn) {
-    const Refusal r =
-        for_each_piece(core_, c, sges_of(w), Rights::local_write, 0, w.length, [](std::byte*, std::uint32_t) {});
-    if (r != Refusal::none) return r;
+    if (const Refusal r = check_answers_room(core_, c, w, 0); r != Refusal::none) return r;
     const auto opcode = w.kind == WorkKind::read           ? wire::Opcode::srnic_read_request
                         : w.kind == WorkKind::compare_swap ? wire::Opcode::srnic_compare_swap
                                                            : wire::Opcode::srnic_fetch_add;
     wire::Headers& h = core_.start_packet(c, opcode, psn);
     h.sequence = wire::Sequence(entry, 0, 0);
     h.bth.ack_request = true;
-    if (w.kind == WorkKind::read) {
-      h.reth = {w.remote.address, wire::Key(w.key), w.length};
-    } else if (w.kind == WorkKind::fetch_add) {
-      h.atomic = {w.remote.address, wire::Key(w.key), w.remote.compare_add, 0};
-    } else {
-      h.atomic = {w.remote.address, wire::Key(w.key), w.remote.swap, w.remote.compare_add};
-    }
+    fill_question(w, 0, h);
     core_.send_packet();
     return Refusal::none;
   }
@@ -243,12 +197,10 @@ class RequestsOut {
   // So far behind the oldest work nothing new begins: with the longest message, it is less than the circle of PSNs.
   static constexpr std::uint32_t kFarthest = wire::Psn::kCount / 4;
 
-  static constexpr std::uint8_t kSrnicOpcodes = 0xC0, kWithReceipt = 0xE0;
+  static constexpr std::uint8_t kSrnicOpcodes = 0xC0, kWithAck = 0xE0;
   static constexpr std::uint32_t kSmall = 256;
 
-  Core<W>& core_;
-  Endings<W>& endings_;
-  Receipts<W>& receipts_;
+  Acks<W>& acks_;
 };
 
 }  // namespace weft::nic

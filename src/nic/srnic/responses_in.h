@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <span>
 
-#include "nic/breaking.h"
+#include "nic/completions.h"
 #include "nic/srnic/requests_out.h"
 #include "nic/srnic/streams.h"
 
@@ -15,8 +15,8 @@ namespace weft::nic {
 template <World W>
 class ResponsesIn {
  public:
-  ResponsesIn(Core<W>& core, Endings<W>& endings, RequestsOut<W>& requests)
-      : core_(core), endings_(endings), requests_(requests) {}
+  ResponsesIn(Core<W>& core, Completions<W>& completions, RequestsOut<W>& requests)
+      : core_(core), completions_(completions), requests_(requests) {}
 
   bool in_order(Context& c, const wire::Packet& p) {
     const Answer a = judge(c, p);
@@ -26,32 +26,33 @@ class ResponsesIn {
     return c.state != QpState::error;
   }
 
-  Early early(Context& c, const wire::Packet& p) {
+  OutOfOrder out_of_order(Context& c, const wire::Packet& p) {
     const bool oldest = p.headers.bth.psn == c.responses.in_expected;
     const Answer a = judge(c, p);
     if (a.why != Refusal::none) {
       core_.refuse(a.why);
-      return Early::dropped;
+      return OutOfOrder::dropped;
     }
     if (const Refusal r = place(c, a, p); r != Refusal::none) {
       oldest ? void(fail(c, a.entry, r)) : core_.refuse(r);
-      return Early::dropped;
+      return OutOfOrder::dropped;
     }
-    if (!a.ends) return Early::placed;
-    EarlyNote* note = core_.state.early.add(c.responses.in.early, p.headers.bth.psn, EarlyNote::Kind::response_end);
+    if (!a.ends) return OutOfOrder::placed;
+    ReorderNote* note =
+        core_.state.reorder_notes.add(c.responses.in.notes, p.headers.bth.psn, ReorderNote::Kind::response_end);
     if (note == nullptr) {
       if (!oldest) {
         core_.refuse(Refusal::early_full);
-        return Early::dropped;
+        return OutOfOrder::dropped;
       }
       requests_.answered(c, a.entry);
-      return Early::finished;
+      return OutOfOrder::finished;
     }
     note->entry = a.entry;
-    return Early::placed;
+    return OutOfOrder::placed;
   }
 
-  bool deliver(Context& c, const EarlyNote& note) {
+  bool deliver(Context& c, const ReorderNote& note) {
     requests_.answered(c, note.entry);
     return c.state != QpState::error;
   }
@@ -72,7 +73,7 @@ class ResponsesIn {
   // has been acknowledged.
   [[gnu::cold, gnu::noinline]] bool fail(Context& c, std::uint32_t entry, Refusal why) {
     if (entry != c.sq_done || why == Refusal::payload_gone) return drop(why);
-    endings_.fail_work(c, Status::local_protection, why);
+    completions_.fail_work(c, Status::local_protection, why);
     return false;
   }
 
@@ -107,7 +108,7 @@ class ResponsesIn {
   }
 
   Core<W>& core_;
-  Endings<W>& endings_;
+  Completions<W>& completions_;
   RequestsOut<W>& requests_;
 };
 

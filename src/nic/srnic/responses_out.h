@@ -5,19 +5,19 @@
 
 #include <algorithm>
 
-#include "nic/breaking.h"
-#include "nic/peer_traffic.h"
-#include "nic/srnic/receipts.h"
+#include "nic/completions.h"
+#include "nic/congestion/peer_traffic.h"
+#include "nic/rc/packets.h"
+#include "nic/schedule/turn_budget.h"
+#include "nic/srnic/acks.h"
 #include "nic/srnic/streams.h"
-#include "nic/transport/packets.h"
-#include "nic/turn_budget.h"
 
 namespace weft::nic {
 
 template <World W>
 class ResponsesOut {
  public:
-  ResponsesOut(Core<W>& core, Receipts<W>& receipts) : core_(core), receipts_(receipts) {}
+  ResponsesOut(Core<W>& core, Acks<W>& acks) : core_(core), acks_(acks) {}
 
   // Room for one more, behind all others; nullptr when the peer has more under way than it was promised. Who asks for
   // more than there is room for has had the oldest answer, even if its acknowledgement was lost.
@@ -51,16 +51,16 @@ class ResponsesOut {
     while (has_more(c) && !budget.spent() && budget.room > 0 && packets_before_response(c) < window_of(core_, c)) {
       const std::uint32_t room = std::min(window_of(core_, c) - packets_before_response(c), budget.room);
       SavedResponse* s = find(c, c.responses.out_next);
-      const Train train = train_of(c, *s, room, budget);
-      const bool ends_turn = train.packets >= room || budget.bytes <= std::int64_t{train.packets} << c.mtu_shift;
+      const Burst burst = burst_of(c, *s, room, budget);
+      const bool ends_turn = burst.packets >= room || budget.bytes <= std::int64_t{burst.packets} << c.mtu_shift;
       const bool asks = ends_turn && must_ask(core_, c);
-      if (!send(c, *s, c.responses.out_next, {.asks = asks, .train = train}, budget)) return;
-      budget.room -= train.packets;
+      if (!send(c, *s, c.responses.out_next, {.asks = asks, .burst = burst}, budget)) return;
+      budget.room -= burst.packets;
       if (core_.out.headers.bth.ack_request) {
-        time_answer(core_, c, c.responses.out_next.plus(train.packets - 1), true);
+        time_answer(core_, c, c.responses.out_next.plus(burst.packets - 1), true);
       }
-      c.responses.out_next = c.responses.out_next.plus(train.packets);
-      c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + train.packets);
+      c.responses.out_next = c.responses.out_next.plus(burst.packets);
+      c.responses_under_way = static_cast<std::uint16_t>(c.responses_under_way + burst.packets);
     }
   }
 
@@ -89,7 +89,7 @@ class ResponsesOut {
   // are not in their way any more. How long to wait for answers is the peer's to say: they stay, and are sent once more
   // when something is heard of it. But a refusal that waits for them must not wait for ever.
   [[gnu::cold, gnu::noinline]] void rest(Context& c) {
-    core_.recall_from(c);
+    core_.revoke_from(c);
     if (c.responder_stopped) {
       c.responses.out_next = end_of_all(c);
       return acknowledged(c, c.responses.out_next);
@@ -116,22 +116,22 @@ class ResponsesOut {
     return nullptr;
   }
 
-  using Train = typename Core<W>::Train;
-  [[nodiscard]] Train train_of(const Context& c, const SavedResponse& s, std::uint32_t room, const TurnBudget& budget) {
+  using Burst = typename Core<W>::Burst;
+  [[nodiscard]] Burst burst_of(const Context& c, const SavedResponse& s, std::uint32_t room, const TurnBudget& budget) {
     if (s.atomic) return {};
     const std::uint32_t left = s.length - (c.responses.out_next.since(s.first) << c.mtu_shift);
-    return core_.train_of(c, {.bytes = left, .message = s.length, .room = room, .turn = budget.bytes});
+    return core_.burst_of(c, {.bytes = left, .message = s.length, .room = room, .turn = budget.bytes});
   }
 
-  struct Some {
-    bool asks = false;  // for a receipt in any case
-    Train train{};
+  struct Slice {
+    bool asks = false;  // for a ACK in any case
+    Burst burst{};
   };
-  // One packet of a response, or a train of them.
-  bool send(Context& c, SavedResponse& s, wire::Psn psn, Some some, TurnBudget& budget) {
+  // One packet of a response, or a burst of them.
+  bool send(Context& c, SavedResponse& s, wire::Psn psn, Slice some, TurnBudget& budget) {
     if (s.atomic) return send_original(c, s, psn, budget);
-    const Train train = some.train;
-    const std::uint32_t packets = train.packets;
+    const Burst burst = some.burst;
+    const std::uint32_t packets = burst.packets;
     const std::uint32_t packet = psn.since(s.first);
     const std::uint64_t offset = std::uint64_t{packet} << c.mtu_shift;
     const auto bytes =
@@ -147,12 +147,12 @@ class ResponsesOut {
     const bool ends = packet + packets == s.packets;
     wire::Headers& h = core_.start_packet(c, kOpcodes.at(packet == 0, ends), psn);
     h.sequence = wire::Sequence(s.msn, 0, packet);
-    h.bth.ack_request = ends || some.asks || asks_for_receipt(core_, c, psn, packets);
+    h.bth.ack_request = ends || some.asks || asks_for_srnic_ack(core_, c, psn, packets);
     const Fragment piece{from, bytes};
     core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
     core_.out.payload_bytes = bytes;
     core_.out.packets = packets;
-    core_.out.far = train.far;
+    core_.out.one_copy = burst.one_copy;
     core_.send_packet();
     budget.bytes -= bytes;
     if (ends) --budget.works;
@@ -181,12 +181,12 @@ class ResponsesOut {
     c.responses_under_way = unacked.ahead_of(first) < 0
                                 ? static_cast<std::uint16_t>(c.responses.out_next.since(unacked))
                                 : std::uint16_t{0};
-    receipts_.owe_refusal(c, wire::NakCode::remote_access, Status::remote_access, reason, wire::Sequence(msn, 0, 0));
+    acks_.owe_refusal(c, wire::NakCode::remote_access, Status::remote_access, reason, wire::Sequence(msn, 0, 0));
     return false;
   }
 
   Core<W>& core_;
-  Receipts<W>& receipts_;
+  Acks<W>& acks_;
 };
 
 }  // namespace weft::nic

@@ -1,22 +1,22 @@
-// A reliable connection between two Weft cards: SRNIC's transport. The sibling of nic/transport/roce.h, behind the same
+// A reliable connection between two Weft cards: SRNIC's transport. The sibling of nic/roce/roce.h, behind the same
 // calls; which one a connection uses is in its context.
 #pragma once
 
-#include "nic/breaking.h"
-#include "nic/recovery/selective_repeat.h"
+#include "nic/completions.h"
+#include "nic/srnic/acks.h"
 #include "nic/srnic/arrivals.h"
-#include "nic/srnic/receipts.h"
 #include "nic/srnic/requests_in.h"
 #include "nic/srnic/requests_out.h"
 #include "nic/srnic/responses_in.h"
 #include "nic/srnic/responses_out.h"
+#include "nic/srnic/selective_repeat.h"
 
 namespace weft::nic {
 
 template <World W>
 class Srnic {
  public:
-  Srnic(Core<W>& core, Endings<W>& endings) : core_(core), endings_(endings) {}
+  Srnic(Core<W>& core, Completions<W>& completions) : core_(core), completions_(completions) {}
 
   // Active, with credit: it may stand in the schedule queue.
   [[nodiscard]] bool ready(Context& c) {
@@ -30,17 +30,17 @@ class Srnic {
     if (c.answers_rest) [[unlikely]]
       recovery_.stop_resting(c);
     switch (info.verb) {
-      case wire::Verb::ack: recovery_.on_receipt(c, p, Stream::requests_out); break;
-      case wire::Verb::response_ack: recovery_.on_receipt(c, p, Stream::responses_out); break;
+      case wire::Verb::ack: recovery_.on_ack(c, p, Stream::requests_out); break;
+      case wire::Verb::response_ack: recovery_.on_ack(c, p, Stream::responses_out); break;
       case wire::Verb::read_response:
       case wire::Verb::atomic_ack: on_response(c, p); break;
       case wire::Verb::probe: return on_probe(c, p, requests_in(c));
       case wire::Verb::response_probe: return on_probe(c, p, responses_in(c));
       default:
-        if (info.receipt && !took_receipt(c, p)) return;
+        if (info.srnic_ack && !took_srnic_ack(c, p)) return;
         on_request(c, p);
         // A request lets nothing of ours go on but answers: the requester's part of the context need not be fetched.
-        if (!info.receipt && !responses_out_.has_more(c)) return;
+        if (!info.srnic_ack && !responses_out_.has_more(c)) return;
     }
     go_on(c);
   }
@@ -58,7 +58,7 @@ class Srnic {
     requests_out_.note_drained(c);
   }
 
-  void acknowledge(Context& c) { receipts_.acknowledge(c); }
+  void acknowledge(Context& c) { acks_.acknowledge(c); }
   void note_drained(Context& c) { requests_out_.note_drained(c); }
   void on_deadline(Context& c) {
     recovery_.on_deadline(c);
@@ -80,7 +80,7 @@ class Srnic {
         break;
       case ControlMessage::Kind::missing: {
         const Inflow flow = m.stream == Stream::requests_in ? requests_in(c) : responses_in(c);
-        if (flow.recovering()) receipts_.tell_missing(c, flow, m.psn, m.count);
+        if (flow.recovering()) acks_.tell_missing(c, flow, m.psn, m.count);
         break;
       }
     }
@@ -89,12 +89,12 @@ class Srnic {
 
  private:
   // That travels with a request: only good news does. False: nothing of the packet counts.
-  bool took_receipt(Context& c, const wire::Packet& p) {
-    if (!wire::Syndrome::is_ack(p.headers.receipt.syndrome)) {
+  bool took_srnic_ack(Context& c, const wire::Packet& p) {
+    if (!wire::Syndrome::is_ack(p.headers.srnic_ack.syndrome)) {
       core_.refuse(Refusal::bad_syndrome);
       return false;
     }
-    recovery_.on_receipt(c, p, Stream::requests_out);
+    recovery_.on_ack(c, p, Stream::requests_out);
     return c.state != QpState::error;
   }
   void on_request(Context& c, const wire::Packet& p) {
@@ -106,7 +106,7 @@ class Srnic {
     if (c.responder_stopped && flow.stream == Stream::requests_in) return core_.refuse(Refusal::qp_not_ready);
     if (psn.ahead_of(flow.expected) > static_cast<std::int32_t>(kMaxWindow))
       return core_.refuse(Refusal::too_far_ahead);
-    receipts_.answer_probe(c, flow, psn);
+    acks_.answer_probe(c, flow, psn);
     // The oldest packet is here, and the software should have said so: it has not heard of it, perhaps.
     if (flow.recovering() && flow.run_start().ahead_of(flow.expected) <= 0) {
       core_.tell({.stream = flow.stream, .kind = LossEvent::Kind::arrived, .psn = flow.expected, .base = flow.expected},
@@ -131,14 +131,14 @@ class Srnic {
   }
 
   Core<W>& core_;
-  Endings<W>& endings_;
-  Receipts<W> receipts_{core_, endings_};
-  ResponsesOut<W> responses_out_{core_, receipts_};
-  RequestsOut<W> requests_out_{core_, endings_, receipts_};
-  RequestsIn<W> requests_in_{core_, endings_, receipts_, responses_out_};
-  ResponsesIn<W> responses_in_{core_, endings_, requests_out_};
-  SelectiveRepeat<W> recovery_{core_, endings_, requests_out_, responses_out_};
-  Arrivals<W> arrivals_{core_, receipts_};
+  Completions<W>& completions_;
+  Acks<W> acks_{core_, completions_};
+  ResponsesOut<W> responses_out_{core_, acks_};
+  RequestsOut<W> requests_out_{core_, completions_, acks_};
+  RequestsIn<W> requests_in_{core_, completions_, acks_, responses_out_};
+  ResponsesIn<W> responses_in_{core_, completions_, requests_out_};
+  SelectiveRepeat<W> recovery_{core_, completions_, requests_out_, responses_out_};
+  Arrivals<W> arrivals_{core_, acks_};
 };
 
 }  // namespace weft::nic

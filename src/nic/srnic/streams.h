@@ -26,18 +26,18 @@ struct Inflow {
 inline Inflow requests_in(Context& c) { return {c.expected_psn, c.srnic.in, Stream::requests_in}; }
 inline Inflow responses_in(Context& c) { return {c.responses.in_expected, c.responses.in, Stream::responses_in}; }
 
-enum class Arrival : std::uint8_t { in_order, early, duplicate, too_far };
+enum class Arrival : std::uint8_t { in_order, out_of_order, duplicate, too_far };
 
-// During recovery even the expected packet is early: the software says when its turn has come.
+// During recovery even the expected packet is out of order: the software says when its turn has come.
 inline Arrival arrival_of(const Inflow& f, wire::Psn psn) {
   const std::int32_t ahead = psn.ahead_of(f.expected);
   if (ahead == 0 && !f.recovering()) return Arrival::in_order;
   if (ahead < 0) return Arrival::duplicate;
-  return ahead < static_cast<std::int32_t>(kMaxWindow) ? Arrival::early : Arrival::too_far;
+  return ahead < static_cast<std::int32_t>(kMaxWindow) ? Arrival::out_of_order : Arrival::too_far;
 }
 
 // What became of a packet that came ahead of its turn, or during recovery.
-enum class Early : std::uint8_t {
+enum class OutOfOrder : std::uint8_t {
   dropped,   // it is as if it had been lost
   placed,    // and its end, if it is one, is remembered
   finished,  // it was the oldest of all, so its turn had come, and there was no room to remember it
@@ -96,9 +96,9 @@ template <World W>
   const CardConfig& config = core.state.config;
   return with_congestion(config.congestion, [&](auto cc) { return cc.window(c, srnic_window(config)); });
 }
-// Every so many packets, and often enough that a window never fills without. Of a train: if one of its packets would.
+// Every so many packets, and often enough that a window never fills without. Of a burst: if one of its packets would.
 template <World W>
-[[nodiscard]] bool asks_for_receipt(const Core<W>& core, const Context& c, wire::Psn psn, std::uint32_t packets) {
+[[nodiscard]] bool asks_for_srnic_ack(const Core<W>& core, const Context& c, wire::Psn psn, std::uint32_t packets) {
   const std::uint32_t most = std::max(window_of(core, c) / 2, 1U);
   const std::uint32_t every = std::min<std::uint32_t>(core.state.config.acknowledge_every, most);
   const std::uint32_t since = psn.raw() % every;
@@ -123,11 +123,11 @@ inline bool uses_receive(WorkKind k) {
 inline std::uint64_t& ssn_of(Work& w) { return w.kind == WorkKind::write_immediate ? w.remote.swap : w.remote.address; }
 
 // Where a request of this PSN stands, found from the oldest work on. `psn` is not behind done_psn.
-struct Place {
+struct WorkPosition {
   std::uint32_t entry = 0, offset = 0;
 };
-inline Place locate_request(const Context& c, wire::Psn psn) {
-  Place at{c.sq_done, psn.since(c.done_psn)};
+inline WorkPosition locate_request(const Context& c, wire::Psn psn) {
+  WorkPosition at{c.sq_done, psn.since(c.done_psn)};
   while (at.entry != c.sq_next) {
     const std::uint32_t packets = request_packets(work_at(c, at.entry), c.mtu_shift);
     if (at.offset < packets) break;

@@ -108,7 +108,7 @@ ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t
   return ibv_create_ah(pd, &attr);
 }
 
-// There is no Ethernet below us that a program could see. The answer is made of the address, as a neighbour's would be
+// There is no Ethernet below us that a program could see. The answer is made of the address, as a local peer's would be
 // stable, and of the range that belongs to nobody.
 int ibv_resolve_eth_l2_from_gid(ibv_context*, ibv_ah_attr* attr, std::uint8_t* mac, std::uint16_t* vlan) {
   if (attr->is_global == 0) return EINVAL;

@@ -33,7 +33,7 @@ void CmPortOfContext::deliver(const wire::Address& from, const wire::Address& to
 
 bool CmPortOfContext::reaches(const wire::Address& address) { return context_.lost() || context_.reaches(address); }
 
-std::uint8_t CmPortOfContext::place() const { return context_.lane.place(); }
+std::uint8_t CmPortOfContext::lane_number() const { return context_.lane.number(); }
 
 int CmPortOfContext::bind_service(std::uint16_t space, const wire::Address& address, std::uint16_t& port) {
   if (context_.lost()) return EIO;

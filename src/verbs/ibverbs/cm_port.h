@@ -17,7 +17,7 @@ class CmPortOfContext final : public CmPort {
   [[nodiscard]] int open(CmReceiver& receiver) override;
   void close() override;
   [[nodiscard]] bool reaches(const wire::Address& address) override;
-  [[nodiscard]] std::uint8_t place() const override;
+  [[nodiscard]] std::uint8_t lane_number() const override;
   [[nodiscard]] int bind_service(std::uint16_t space, const wire::Address& address, std::uint16_t& port) override;
   void release_service(std::uint16_t space, const wire::Address& address, std::uint16_t port) override;
   void listen(std::uint16_t space, const wire::Address& address, std::uint16_t port, bool on) override;

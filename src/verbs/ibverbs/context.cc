@@ -7,7 +7,7 @@
 #include "verbs/ibverbs/all_contexts.h"
 #include "verbs/ibverbs/device_list.h"
 #include "verbs/ibverbs/errors.h"
-#include "world/real/address_text.h"
+#include "world/real/settings/address_text.h"
 
 namespace weft::verbs {
 

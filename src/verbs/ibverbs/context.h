@@ -12,7 +12,7 @@
 #include "verbs/ibverbs/cm_port.h"
 #include "verbs/ibverbs/completion.h"
 #include "verbs/ibverbs/objects.h"
-#include "world/real/lane.h"
+#include "world/real/lane/lane.h"
 
 namespace weft::verbs {
 

@@ -8,8 +8,8 @@
 
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/sysfs.h"
-#include "world/real/device_name.h"
-#include "world/real/settings.h"
+#include "world/real/settings/device_name.h"
+#include "world/real/settings/settings.h"
 
 namespace weft::verbs {
 namespace {

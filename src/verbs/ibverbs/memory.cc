@@ -6,7 +6,7 @@
 #include "verbs/ibverbs/host_address.h"
 #include "verbs/ibverbs/operations.h"
 #include "verbs/ibverbs/rights.h"
-#include "world/real/pages.h"
+#include "world/real/os/pages.h"
 
 namespace weft::verbs {
 namespace {

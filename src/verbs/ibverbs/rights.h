@@ -3,7 +3,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "nic/rights.h"
+#include "nic/memory/rights.h"
 
 namespace weft::verbs {
 

@@ -29,7 +29,7 @@ int Engine::join() {
   if (port == nullptr) return ENODEV;
   if (const int code = port->open(*this); code != 0) return code;
   if (manager == nullptr) {
-    const cm::Settings settings{.place = port->place(),
+    const cm::Settings settings{.place = port->lane_number(),
                                 .guid = be64toh(ibv_get_device_guid(context->device)),
                                 .max_mtu = static_cast<std::uint8_t>(mtu),
                                 .listener_patience = milliseconds(250)};

@@ -19,8 +19,8 @@
 #include "verbs/cm_port.h"
 #include "verbs/rdmacm/channel.h"
 #include "verbs/rdmacm/identifier.h"
-#include "world/real/clock.h"
-#include "world/real/system_random.h"
+#include "world/real/os/clock.h"
+#include "world/real/os/system_random.h"
 
 namespace weft::rdmacm {
 

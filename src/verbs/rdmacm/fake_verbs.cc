@@ -34,7 +34,7 @@ class LoopbackPort final : public verbs::CmPort {
   }
   void close() override { receiver_ = nullptr; }
   bool reaches(const wire::Address&) override { return true; }
-  std::uint8_t place() const override { return 0x42; }
+  std::uint8_t lane_number() const override { return 0x42; }
   int bind_service(std::uint16_t, const wire::Address&, std::uint16_t& port) override {
     if (port == 0) port = next_port_++;
     return 0;

@@ -23,7 +23,7 @@ class Effects {
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, now_, cq); }
   void notify(const nic::Event& event) { device_.on_event(event); }
   void tell(const nic::LossEvent& e) { device_.tell(e); }
-  void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
+  void dma_write(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool) { return true; }

@@ -15,29 +15,29 @@
 
 namespace weft::sim {
 
-class CardWorld final : public host::Lender {
+class CardWorld final : public host::Exporter {
  public:
   CardWorld(Network& network, HostIndex index, host::Device& device)
       : network_(network), index_(index), device_(device) {
-    device.set_lender(this);
+    device.set_exporter(this);
   }
 
-  ~CardWorld() { device_.set_lender(nullptr); }
+  ~CardWorld() { device_.set_exporter(nullptr); }
   CardWorld(const CardWorld&) = delete;
   CardWorld& operator=(const CardWorld&) = delete;
 
   // Host memory may change while a packet is under way, so the parcel takes a copy with it; unless it is far.
   void emit(const nic::OutPacket& packet) {
-    const ParcelId id = packet.far ? network_.parcels().make_hollow(packet.payload_bytes)
-                                   : network_.parcels().make(packet.payload_bytes);
+    const ParcelId id = packet.one_copy ? network_.parcels().make_hollow(packet.payload_bytes)
+                                        : network_.parcels().make(packet.payload_bytes);
     Parcel& parcel = network_.parcels()[id];
     parcel.flow = packet.flow;
     parcel.headers = packet.headers;
     parcel.packets = static_cast<std::uint16_t>(packet.packets);
-    if (packet.far) {
-      parcel.loan.from = packet.payload.front().data;
-      parcel.loan.recalls = &recalls_;
-      parcel.loan.recalls_then = recalls_;
+    if (packet.one_copy) {
+      parcel.exported_by.from = packet.payload.front().data;
+      parcel.exported_by.recalls = &recalls_;
+      parcel.exported_by.recalls_then = recalls_;
       return network_.send(index_, id);
     }
     std::byte* to = parcel.payload().data();
@@ -47,21 +47,21 @@ class CardWorld final : public host::Lender {
     }
     network_.send(index_, id);
   }
-  nic::TrainLimits train_limits(const wire::Flow&, wire::Qpn) {
-    return {.near = train_bytes, .far = far_bytes, .far_from = 0, .far_message = ~0U};
+  nic::BurstLimits burst_limits(const wire::Flow&, wire::Qpn) {
+    return {.near = burst_bytes, .one_copy = far_bytes, .one_copy_from = 0, .one_copy_message = ~0U};
   }
-  std::size_t fetch(std::span<const nic::FarPiece> pieces) {
+  std::size_t fetch(std::span<const nic::OneCopyPiece> pieces) {
     std::size_t fetched = 0;
-    for (const nic::FarPiece& piece : pieces) {
-      const auto& loan = static_cast<const ParcelLoan&>(piece.from.loan());
-      if (*loan.recalls != loan.recalls_then) break;
+    for (const nic::OneCopyPiece& piece : pieces) {
+      const auto& exported_by = static_cast<const ParcelLoan&>(piece.from.exported_by());
+      if (*exported_by.recalls != exported_by.recalls_then) break;
       std::memcpy(piece.to, std::bit_cast<const std::byte*>(piece.from.address()), piece.from.size());
       ++fetched;
     }
     return fetched;
   }
-  void recall_all() override { ++recalls_; }
-  void recall(const std::byte*, std::uint64_t) override { ++recalls_; }
+  void revoke_all() override { ++recalls_; }
+  void revoke(const std::byte*, std::uint64_t) override { ++recalls_; }
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   // Over the bus to the host's software, where it is heard after the control queue's delay.
@@ -70,7 +70,7 @@ class CardWorld final : public host::Lender {
     if (nth - lost_from < lost_count) return;
     losses_.push_back({network_.now() + control_delay, e});
   }
-  void place(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
+  void dma_write(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool) { return true; }
@@ -80,7 +80,7 @@ class CardWorld final : public host::Lender {
     nic::LossEvent event;
   };
   [[nodiscard]] std::deque<TimedLoss>& losses() { return losses_; }
-  std::uint32_t train_bytes = 0;                // what may travel as one; no network does that
+  std::uint32_t burst_bytes = 0;                // what may travel as one; no network does that
   std::uint32_t far_bytes = 0;                  // likewise, with the payload left behind
   Time control_delay = 0;                       // of the control queue, each way
   std::uint64_t lost_from = 1, lost_count = 0;  // these loss events never arrive; the first is 1

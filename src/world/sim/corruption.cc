@@ -16,7 +16,7 @@ constexpr std::size_t kMaxDatagram = wire::kMaxHeaderBytes + PayloadPool::kMaxBy
 
 void corrupt(Parcel& parcel, world::Random& random) {
   if (parcel.refusal != Refusal::none) return;  // damaged before, on another link
-  if (parcel.loan.from != nullptr) {            // where payloads are left behind nothing is damaged, but it may be lost
+  if (parcel.exported_by.from != nullptr) {     // where payloads are left behind nothing is damaged, but it may be lost
     parcel.refusal = Refusal::bad_icrc;
     return;
   }

@@ -131,12 +131,12 @@ class Fabric : public Network {
   // away, and its payload, which only the packet can tell, a little later. With 65 000 packets in flight this nearly
   // doubles the speed; with few it would only cost.
   void fetch_ahead() {
-    constexpr std::size_t kFar = 8, kNear = 3, kCached = 2 << 20;
+    constexpr std::size_t kOneCopy = 8, kNear = 3, kCached = 2 << 20;
     if (parcels_.bytes() < kCached) return;
     if (queue_.begins_run()) {
-      for (std::size_t ahead = 0; ahead < kFar; ++ahead) fetch(queue_.glimpse(ahead));
+      for (std::size_t ahead = 0; ahead < kOneCopy; ++ahead) fetch(queue_.glimpse(ahead));
     }
-    fetch(queue_.glimpse(kFar));
+    fetch(queue_.glimpse(kOneCopy));
     const Event* near = queue_.glimpse(kNear);
     if (near != nullptr && static_cast<Kind>(near->kind()) == Kind::arrive && links_[near->target()].to().is_host) {
       parcels_.prefetch_payload(static_cast<ParcelId>(near->argument));

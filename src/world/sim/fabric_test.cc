@@ -189,7 +189,7 @@ TEST(Trace, ReadsOnlyWhatTheOpcodeHas) {
     parcel.headers.invalidate.key = wire::Key(static_cast<std::uint32_t>(leftover));
     parcel.headers.deth.source = wire::Qpn(static_cast<std::uint32_t>(leftover));
     parcel.headers.sequence = wire::Sequence(static_cast<std::uint32_t>(leftover), 0, 0);
-    parcel.headers.receipt.run = static_cast<std::uint16_t>(leftover);
+    parcel.headers.srnic_ack.run = static_cast<std::uint16_t>(leftover);
     TraceDigest trace;
     trace.delivered(0, parcel);
     return trace.value();
@@ -198,7 +198,7 @@ TEST(Trace, ReadsOnlyWhatTheOpcodeHas) {
     const auto opcode = static_cast<wire::Opcode>(code);
     const wire::OpcodeInfo& has = wire::info(opcode);
     const bool extended = has.reth || has.aeth || has.atomic_eth || has.atomic_ack_eth || has.immediate || has.ieth ||
-                          has.deth || has.srnic;
+                          has.deth || has.sequence;
     EXPECT_EQ(digest(opcode, 1) != digest(opcode, 2), extended) << code;
   }
 }

@@ -11,7 +11,7 @@
 namespace weft::sim {
 
 using world::BlackHole, world::Chance, world::DropReason, world::Fault, world::FaultCounters, world::FaultInjector,
-    world::FaultPlan, world::Random, world::ScriptedFault, world::Verdict;
+    world::FaultPlan, world::Random, world::ScriptedFault, world::Fate;
 
 class LinkFaults : public FaultInjector {
  public:

@@ -17,10 +17,10 @@ class HeldParcels {
 
   // The parcel itself is gone after this.
   void add(const Parcel& parcel) {
-    Kept& kept = kept_.emplace_back(Kept{parcel.loan, {parcel.payload().begin(), parcel.payload().end()}});
+    Kept& kept = kept_.emplace_back(Kept{parcel.exported_by, {parcel.payload().begin(), parcel.payload().end()}});
     wire::Packet& p = packets_.emplace_back(parcel.packet());
-    if (p.payload.is_far()) {
-      p.payload = wire::Payload::far(kept.loan, p.payload.address(), p.payload.size());
+    if (p.payload.is_exported()) {
+      p.payload = wire::Payload::exported(kept.exported_by, p.payload.address(), p.payload.size());
     } else {
       p.payload = std::span<const std::byte>(kept.bytes);
     }
@@ -36,7 +36,7 @@ class HeldParcels {
 
  private:
   struct Kept {
-    ParcelLoan loan;
+    ParcelLoan exported_by;
     std::vector<std::byte> bytes;
   };
   std::vector<wire::Packet> packets_;

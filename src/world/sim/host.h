@@ -65,7 +65,7 @@ class Host {
   // Packets of a message travel as one, up to so many bytes, as between programs that share memory.
   void join_packets(std::uint32_t bytes) {
     assert(bytes <= PayloadPool::kMaxBytes);
-    effects_.train_bytes = bytes;
+    effects_.burst_bytes = bytes;
   }
   // Likewise, but the payload stays behind until the receiver places it.
   void lend_payloads(std::uint32_t bytes) { effects_.far_bytes = bytes; }

@@ -68,7 +68,7 @@ void Network::transmit_with_faults(LinkIndex index, ParcelId id, Time earliest) 
   LinkFaults& faults = *link.faults();
   const std::uint32_t bytes = parcels_[id].wire_bytes;
   const Time arrival = link.carry(earliest, bytes);
-  const Verdict verdict = faults.judge(link.free_at());
+  const Fate verdict = faults.judge(link.free_at());
   const ParcelId second = verdict.duplicate ? parcels_.copy(id) : ParcelId{};
 
   if (verdict.drop) {

@@ -31,7 +31,7 @@ constexpr std::uint32_t wire_bytes(bool v4, wire::Opcode opcode, std::uint32_t p
 
 // A payload that stays in the sending host's memory until it is placed. The sender counts its recalls: one since the
 // packet was sent, and the packet is lost.
-struct ParcelLoan : wire::Loan {
+struct ParcelLoan : wire::Export {
   const std::byte* from = nullptr;         // nullptr: it travels
   const std::uint64_t* recalls = nullptr;  // the sender's
   std::uint64_t recalls_then = 0;
@@ -45,10 +45,10 @@ struct alignas(64) Parcel {
   PayloadPool::Buffer buffer;       // without data the payload is a length only
   Refusal refusal = Refusal::none;  // why the receiving port will refuse it, if it was corrupted on the way
   bool live = false;
-  std::uint16_t packets = 1;  // more than one: a train (wire/packet.h)
+  std::uint16_t packets = 1;  // more than one: a burst (wire/packet.h)
   wire::Flow flow;
   wire::Headers headers;
-  ParcelLoan loan;
+  ParcelLoan exported_by;
 
   // Empty when the payload is a length only.
   [[nodiscard]] std::span<const std::byte> payload() const { return {buffer.data, buffer.data ? payload_bytes : 0}; }
@@ -57,8 +57,10 @@ struct alignas(64) Parcel {
   [[nodiscard]] std::span<std::byte> payload() { return {buffer.data, buffer.data ? payload_bytes : 0}; }
   // The packet refers to the parcel.
   [[nodiscard]] wire::Packet packet() const {
-    if (loan.from == nullptr) return {flow, headers, payload(), packets};
-    return {flow, headers, wire::Payload::far(loan, std::bit_cast<std::uint64_t>(loan.from), payload_bytes), packets};
+    if (exported_by.from == nullptr) return {flow, headers, payload(), packets};
+    return {flow, headers,
+            wire::Payload::exported(exported_by, std::bit_cast<std::uint64_t>(exported_by.from), payload_bytes),
+            packets};
   }
 };
 static_assert(sizeof(Parcel) == 256);
@@ -85,7 +87,7 @@ class ParcelPool {
     parcel.buffer = {};
     parcel.refusal = Refusal::none;
     parcel.packets = 1;
-    parcel.loan = {};
+    parcel.exported_by = {};
     return id;
   }
   ParcelId make(const wire::Flow& flow, const wire::Headers& headers, std::uint32_t payload_bytes) {

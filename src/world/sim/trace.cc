@@ -70,11 +70,11 @@ class TraceDigest::Words {
     put(pair(bth.destination.raw(), bth.psn.raw()));
     const wire::OpcodeInfo& has = wire::info(bth.opcode);
     if (has.reth) put(headers.reth.address), put(pair(headers.reth.key.raw(), headers.reth.length));
-    if (has.srnic) put(headers.sequence.raw());
+    if (has.sequence) put(headers.sequence.raw());
     if (has.target) put(headers.reth.address), put(headers.reth.key.raw());
-    if (has.receipt) {
-      put(pair(headers.receipt.syndrome, headers.receipt.expected.raw()));
-      put(pair(headers.receipt.run, headers.receipt.marked));
+    if (has.srnic_ack) {
+      put(pair(headers.srnic_ack.syndrome, headers.srnic_ack.expected.raw()));
+      put(pair(headers.srnic_ack.run, headers.srnic_ack.marked));
     }
     if (has.atomic_eth) {
       put(headers.atomic.address);

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/time.h"
-#include "world/sim/chip/berths.h"
-#include "world/sim/chip/calendar.h"
+#include "world/sim/chip/reservations.h"
+#include "world/sim/chip/slots.h"
 #include "world/sim/chip/spec.h"
 
 namespace weft::sim {
@@ -90,8 +90,8 @@ class Bus {
   PcieSpec spec_;
   bool free_;
   std::uint64_t byte_time_;  // ps, with kFraction bits behind the point
-  Berths tags_;
-  Calendar up_, down_;  // from the card, to the card
+  Slots tags_;
+  Reservations up_, down_;  // from the card, to the card
   // Requests to read are so short that nobody notices when one goes first; what they take is added to the next write.
   Time requests_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(BusUse::count_)> bytes_{};

@@ -24,7 +24,7 @@ class ChipWorld {
   void turn_given(std::uint32_t slot);
   void turn_wanted(std::uint32_t slot);
   void read(nic::BusRead what, const void*, std::size_t bytes) { shell_.read(what, bytes); }
-  void place(std::byte*, std::span<const std::byte> data) { shell_.place(data.size()); }
+  void dma_write(std::byte*, std::span<const std::byte> data) { shell_.dma_write(data.size()); }
   void touch(nic::OnChip what, std::uint64_t key) {
     if (what != nic::OnChip::context) return;
     slot_ = static_cast<std::uint32_t>(key);

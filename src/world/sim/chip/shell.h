@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "nic/residents.h"
+#include "nic/caches/cache_tags.h"
 #include "nic/world.h"
-#include "world/sim/chip/berths.h"
 #include "world/sim/chip/bus.h"
-#include "world/sim/chip/calendar.h"
+#include "world/sim/chip/reservations.h"
+#include "world/sim/chip/slots.h"
 #include "world/sim/chip/spec.h"
 
 namespace weft::sim {
@@ -30,7 +30,7 @@ class Shell {
   [[nodiscard]] Time cycles(std::uint32_t n) const { return cycle_ * n; }
   [[nodiscard]] Bus& bus() { return bus_; }
   [[nodiscard]] const Bus& bus() const { return bus_; }
-  [[nodiscard]] const nic::Residents& contexts() const { return contexts_; }
+  [[nodiscard]] const nic::CacheTags& contexts() const { return contexts_; }
   [[nodiscard]] Time pipeline_busy() const { return transmit_.total(); }
   [[nodiscard]] std::uint64_t work_misses() const { return work_misses_; }
 
@@ -50,11 +50,11 @@ class Shell {
   // -- what it asks for on the way --
   void touch_context(std::uint32_t slot) {
     if (!contexts_.enabled()) return;
-    const nic::Residents::Found found = contexts_.touch(slot);
-    if (found == nic::Residents::Found::hit) return;
+    const nic::CacheTags::Found found = contexts_.touch(slot);
+    if (found == nic::CacheTags::Found::hit) return;
     fetch(spec_.contexts.entry_bytes, BusUse::context);
     known_ = cursor_;
-    if (found == nic::Residents::Found::miss_and_eviction) {
+    if (found == nic::CacheTags::Found::miss_and_eviction) {
       bus_.write(now_, cursor_, spec_.contexts.entry_bytes, BusUse::context);
     }
   }
@@ -76,7 +76,7 @@ class Shell {
     payload_ = cursor_;
     return transmit_.take(now_, from, stage_time(bytes)) + cycles(spec_.transmit_cycles);
   }
-  void place(std::size_t bytes) { placed_ = std::max(placed_, bus_.write(now_, cursor_, bytes, BusUse::payload)); }
+  void dma_write(std::size_t bytes) { placed_ = std::max(placed_, bus_.write(now_, cursor_, bytes, BusUse::payload)); }
   // When the host sees it: not before what was placed.
   Time complete() {
     return std::max(placed_, bus_.write(now_, std::max(cursor_, placed_ - spec_.pcie.write_latency),
@@ -115,9 +115,9 @@ class Shell {
   ChipSpec spec_;
   Time cycle_;
   Bus bus_;
-  nic::Residents contexts_;
-  Berths misses_;
-  Calendar transmit_;
+  nic::CacheTags contexts_;
+  Slots misses_;
+  Reservations transmit_;
   Time received_ = 0;  // when the receiving stage is free
   Time now_ = 0;
   Time known_ = 0;           // when the context is there

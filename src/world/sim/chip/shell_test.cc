@@ -104,7 +104,7 @@ TEST(Shell, OnlySoManyMissesAreUnderWay) {
 TEST(Shell, ACompletionIsNotSeenBeforeItsPayload) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
-  shell.place(4096);
+  shell.dma_write(4096);
   EXPECT_GE(shell.complete(), shell.finished());
   EXPECT_GT(in_ns(shell.finished()), 200 + 300);
 }

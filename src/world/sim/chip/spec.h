@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "nic/residents.h"
+#include "nic/caches/cache_tags.h"
 
 namespace weft::sim {
 

@@ -1,0 +1,282 @@
+#include "world/real/broker/broker_client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "world/real/os/clock.h"
+
+namespace weft::real {
+namespace {
+
+constexpr int kAnswerWithin = 5000;  // milliseconds
+constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
+// A broker was killed a moment ago: for so long its programs may still have the address.
+constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
+
+// The broker is no child of the program's: a program that waits for its children must not find one it does not know.
+// Hence clone() without a signal, and weft-broker leaves its starter at once.
+struct Start {
+  const char* program;
+  char* const* environment;
+};
+
+// ThreadSanitizer takes every clone() for a fork(), and notes in the child that nothing is to be looked at any more. In
+// memory that the two share, that would be the parent's note.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kShares = 0;
+#else
+constexpr int kShares = CLONE_VM | CLONE_VFORK;
+#endif
+
+int become_broker(void* argument) {
+  const auto* start = static_cast<const Start*>(argument);
+  const char* arguments[] = {start->program, nullptr};
+  execve(start->program, const_cast<char* const*>(arguments), start->environment);
+  _exit(127);
+}
+
+bool start_broker(const std::string& program) {
+  constexpr std::size_t kStack = 64 * 1024;
+  // The program's own preloads and library paths are not the broker's.
+  std::array<char*, 1> environment{nullptr};
+  Start start{program.c_str(), environment.data()};
+  std::vector<char> stack(kStack);
+  auto* top = static_cast<void*>(stack.data() + (kStack & ~std::size_t{63}) - 64);
+  const int child = clone(become_broker, top, kShares, &start);
+  if (child < 0) return false;
+  int status = 0;
+  while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void doze(Time how_long) {
+  const timespec t{static_cast<time_t>(how_long / seconds(1)), static_cast<long>(how_long % seconds(1) / 1000)};
+  nanosleep(&t, nullptr);
+}
+
+tl::expected<Conversation, Trouble> reach_broker() {
+  const Time until = clock_now() + kStartWithin;
+  Time started = 0;
+  for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
+    if (Conversation line = call_broker()) return line;
+    if (const int code = errno; code != ECONNREFUSED) {
+      return tl::unexpected(Trouble{code, fmt::format("cannot open a line to the broker: {}", std::strerror(code))});
+    }
+    // Again after a while: the one we started may have found an old one that was just about to leave.
+    if (started == 0 || clock_now() - started > kStartAgain) {
+      const std::string program = broker_program();
+      if (program.empty()) {
+        return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
+      }
+      if (!start_broker(program)) {
+        return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
+      }
+      started = clock_now();
+    }
+    if (clock_now() > until) {
+      return tl::unexpected(
+          Trouble{ETIMEDOUT, fmt::format("the broker does not answer (abstract socket {})", broker_name())});
+    }
+    doze(pause);
+  }
+}
+
+// As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
+std::string_view cut(std::string_view text, std::size_t room) {
+  if (text.size() <= room) return text;
+  const auto goes_on = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  std::size_t end = room;
+  while (end > 0 && room - end < 3 && goes_on(end)) --end;
+  return text.substr(0, end);
+}
+
+Message greeting(const BrokerClient::Self& self) {
+  Message m(Topic::hello);
+  m.code = self.lane_number;
+  m.hello.process = getpid();
+  m.hello.versions = self.versions;
+  const char* const name = program_invocation_short_name;
+  const std::string_view fits = cut(name != nullptr ? name : "?", m.hello.name.size() - 1);
+  std::copy(fits.begin(), fits.end(), m.hello.name.begin());
+  m.hello.address_count = static_cast<std::uint32_t>(self.addresses.size());
+  for (std::size_t i = 0; i < self.addresses.size(); ++i) m.hello.addresses[i] = self.addresses[i];
+  return m;
+}
+
+// Of the lane that was asked for, whichever side asked. That it has left (no descriptors) is news, not an answer.
+bool is_introduction(const Incoming& in, const Message& question) {
+  const bool tells = in.message.code != 0 || !in.descriptors.empty();
+  return tells && in.message.local_peer.lane_number == question.local_peer.lane_number;
+}
+
+bool is_end_of(const Incoming& in, std::uint32_t lane_number) {
+  const bool gone = in.message.topic == Topic::met && in.message.code == 0 && in.descriptors.empty();
+  return gone && in.message.local_peer.lane_number == lane_number;
+}
+
+}  // namespace
+
+std::string broker_program() {
+  if (const char* named = std::getenv("WEFT_BROKER"); named != nullptr && *named != '\0') return named;
+  Dl_info where{};
+  if (dladdr(static_cast<const void*>(&kStartWithin), &where) == 0 || where.dli_fname == nullptr) return {};
+  const std::string library = where.dli_fname;
+  const std::string folder = library.substr(0, library.rfind('/') + 1);
+  for (const char* beside : {"../../bin/weft-broker", "../bin/weft-broker", "weft-broker"}) {
+    if (const std::string path = folder + beside; access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+bool BrokerClient::is_there() { return reach_broker().has_value(); }
+
+tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self) {
+  const Time until = clock_now() + kFreeWithin;
+  // A broker may be about to leave just as we call: then there is no answer, and the next try starts another.
+  for (int tries = 0; tries < 5; ++tries) {
+    auto line = reach_broker();
+    if (!line) return tl::unexpected(line.error());
+    if (!line->say(greeting(self), {}, std::array{self.shared_status, self.wake})) continue;
+    auto in = line->wait(kAnswerWithin);
+    if (!in) continue;
+    if (in->message.topic != Topic::welcome)
+      return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
+    if (in->message.code == EADDRINUSE && clock_now() < until) {
+      doze(kLookAgain);
+      --tries;
+      continue;
+    }
+    if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
+    if (in->descriptors.size() != self.addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    const auto lane_number = static_cast<std::uint8_t>(in->message.lane_number);
+    if (self.lane_number != 0 && lane_number != self.lane_number)
+      return tl::unexpected(Trouble{EPROTO, "the broker gave another place"});
+    const std::lock_guard guard(lock_);
+    if (!claim_ports(*line)) continue;
+    line_ = std::move(*line);
+    return Joined{lane_number, std::move(in->descriptors)};
+  }
+  return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
+}
+
+void BrokerClient::leave() {
+  const std::lock_guard guard(lock_);
+  line_ = {};
+  kept_.clear();
+}
+
+// What the last broker knew of our ports. One that somebody else has taken meanwhile is theirs.
+bool BrokerClient::claim_ports(Conversation& line) {
+  for (const Service& port : ports_) {
+    Message bind(Topic::bind);
+    bind.service = port;
+    if (!line.say(bind) || !line.wait(kAnswerWithin)) return false;
+    Message listen(Topic::listen);
+    listen.service = port;
+    if (port.on != 0 && !line.say(listen)) return false;
+  }
+  return true;
+}
+
+void BrokerClient::remember(const Message& said) {
+  const auto same = [&](const Service& s) {
+    return s.space == said.service.space && s.port == said.service.port && s.address == said.service.address;
+  };
+  if (said.topic == Topic::bound && said.code == 0) {
+    ports_.push_back(said.service);
+  } else if (said.topic == Topic::listen) {
+    for (Service& s : ports_) s.on = same(s) ? said.service.on : s.on;
+  } else if (said.topic == Topic::release) {
+    const auto found = std::find_if(ports_.begin(), ports_.end(), same);
+    if (found != ports_.end()) ports_.erase(found);
+  }
+}
+
+void BrokerClient::set_bell(int eventfd) {
+  const std::lock_guard guard(lock_);
+  bell_ = eventfd;
+}
+
+void BrokerClient::keep(Incoming in) {
+  kept_.push_back(std::move(in));
+  if (bell_ >= 0) (void)eventfd_write(bell_, 1);
+}
+
+bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
+  return std::any_of(kept_.begin(), kept_.end(), [&](const Incoming& in) { return is_end_of(in, lane_number); });
+}
+
+std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
+  const std::lock_guard guard(lock_);
+  if (!line_ || !line_.say(question)) return std::nullopt;
+  const Time until = clock_now() + milliseconds(kAnswerWithin);
+  while (clock_now() < until) {
+    auto in = line_.wait(kAnswerWithin);
+    if (!in) {
+      if (line_.over()) return std::nullopt;
+      continue;
+    }
+    if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
+      // A lane number's new owner is not met before the end of the last one has been heard: that would end the new one.
+      if (answer == Topic::met && !in->descriptors.empty() && has_kept_end_of(question.local_peer.lane_number)) {
+        keep(std::move(*in));
+        return std::nullopt;
+      }
+      remember(in->message);
+      return in;
+    }
+    keep(std::move(*in));
+  }
+  return std::nullopt;
+}
+
+void BrokerClient::say(const Message& message, std::string_view text) {
+  const std::lock_guard guard(lock_);
+  remember(message);
+  if (line_) (void)line_.say(message, text);
+}
+
+std::optional<Incoming> BrokerClient::hear() {
+  const std::lock_guard guard(lock_);
+  if (!kept_.empty()) {
+    Incoming in = std::move(kept_.front());
+    kept_.pop_front();
+    return in;
+  }
+  return line_ ? line_.hear() : std::nullopt;
+}
+
+std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
+  const std::lock_guard guard(lock_);
+  const auto about = [&](const Incoming& in) { return in.message.topic == topic; };
+  if (const auto first = std::find_if(kept_.begin(), kept_.end(), about); first != kept_.end()) {
+    Incoming in = std::move(*first);
+    kept_.erase(first);
+    return in;
+  }
+  while (line_) {
+    auto in = line_.hear();
+    if (!in || about(*in)) return in;
+    keep(std::move(*in));
+  }
+  return std::nullopt;
+}
+
+bool BrokerClient::over() {
+  const std::lock_guard guard(lock_);
+  return line_.over();
+}
+
+}  // namespace weft::real

@@ -1,0 +1,71 @@
+// A lane's line to the broker: joining, calls that wait for an answer, and what the broker says by itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "world/real/broker/conversation.h"
+#include "world/real/os/trouble.h"
+
+namespace weft::real {
+
+class BrokerClient {
+ public:
+  BrokerClient() = default;
+  explicit BrokerClient(Conversation line) : line_(std::move(line)) {}  // for tests: somebody else has joined
+
+  struct Joined {
+    std::uint8_t lane_number = 0;
+    std::vector<Descriptor> sockets;  // by address
+  };
+  struct Self {
+    std::span<const wire::Address> addresses;
+    wire::DialectVersions versions;
+    int shared_status, wake;
+    std::uint8_t lane_number = 0;  // that it had with a broker that is no more; 0: it is new
+  };
+  // Starts a broker if there is none. One that comes back has its ports again.
+  [[nodiscard]] tl::expected<Joined, Trouble> join(const Self& self);
+  void leave();
+  // Is there a broker? Starts one if not.
+  [[nodiscard]] static bool is_there();
+
+  [[nodiscard]] int fd() const { return line_.fd(); }
+  // An eventfd that is rung whenever something is kept: fd() says nothing of it any more to whoever waits there.
+  void set_bell(int eventfd);
+  // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent, or what it said
+  // must be heard after what is kept.
+  [[nodiscard]] std::optional<Incoming> call(const Message& question, Topic answer);
+  void say(const Message& message, std::string_view text = {});
+  // Something that the broker said by itself, if there is any.
+  [[nodiscard]] std::optional<Incoming> hear();
+  // The same, of one topic only, what was kept first: the others are kept for hear().
+  [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
+  [[nodiscard]] bool over();
+  void abandon() { line_.close(); }
+
+ private:
+  void remember(const Message& said);
+  [[nodiscard]] bool claim_ports(Conversation& line);
+  void keep(Incoming in);
+  [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
+
+  std::mutex lock_;
+  Conversation line_;
+  int bell_ = -1;
+  std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
+  std::deque<Incoming> kept_;
+};
+
+// The path of weft-broker: WEFT_BROKER, or what lies beside this library; empty: there is none.
+[[nodiscard]] std::string broker_program();
+
+}  // namespace weft::real

@@ -1,0 +1,102 @@
+// What the broker says by itself is heard, in its order, whoever happened to read it while waiting for something else.
+#include "world/real/broker/broker_client.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+namespace weft::real {
+namespace {
+
+class Line : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kPlace = 7, kOther = 8;
+
+  Line() : bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), line(connect_with_broker()) { line.set_bell(bell.get()); }
+
+  Conversation connect_with_broker() {
+    std::array<int, 2> ends{-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    broker = Conversation(Descriptor(ends[0]));
+    return Conversation(Descriptor(ends[1]));
+  }
+
+  static Message about(Topic topic, std::uint32_t lane_number) {
+    Message m(topic);
+    m.local_peer.lane_number = lane_number;
+    return m;
+  }
+  void say_gone(std::uint32_t lane_number) { EXPECT_TRUE(broker.say(about(Topic::met, lane_number))); }
+  void introduce(std::uint32_t lane_number) {
+    EXPECT_TRUE(broker.say(about(Topic::met, lane_number), {}, std::array{bell.get(), bell.get(), bell.get()}));
+  }
+  void expect_heard(std::optional<Incoming> in, Topic topic, std::uint32_t lane_number, std::size_t descriptors) {
+    ASSERT_TRUE(in.has_value());
+    EXPECT_EQ(in->message.topic, topic);
+    EXPECT_EQ(in->message.local_peer.lane_number, lane_number);
+    EXPECT_EQ(in->descriptors.size(), descriptors);
+  }
+  [[nodiscard]] bool has_rung() {
+    eventfd_t count = 0;
+    return eventfd_read(bell.get(), &count) == 0;
+  }
+
+  Conversation broker;  // its end
+  Descriptor bell;
+  BrokerClient line;
+};
+
+// Bug: the lane's thread waits for the socket. A call had emptied it, and the thread slept on.
+TEST_F(Line, RingsForWhatArrivesDuringACall) {
+  EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
+  EXPECT_TRUE(broker.say(about(Topic::bound, 0)));
+  EXPECT_TRUE(line.call(Message(Topic::bind), Topic::bound).has_value());
+  EXPECT_TRUE(has_rung());
+  expect_heard(line.hear(), Topic::asked, kOther, 0);
+}
+
+TEST_F(Line, DoesNotRingForAnAnswer) {
+  EXPECT_TRUE(broker.say(about(Topic::bound, 0)));
+  EXPECT_TRUE(line.call(Message(Topic::bind), Topic::bound).has_value());
+  EXPECT_FALSE(has_rung());
+  EXPECT_FALSE(line.hear().has_value());
+}
+
+TEST_F(Line, RingsForWhatOneTopicIsHeardAheadOf) {
+  EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
+  introduce(kPlace);
+  expect_heard(line.hear_only(Topic::met), Topic::met, kPlace, 3);
+  EXPECT_TRUE(has_rung());
+  expect_heard(line.hear(), Topic::asked, kOther, 0);
+}
+
+TEST_F(Line, HearsOfOneTopicWhatIsKeptFirst) {
+  say_gone(kPlace);
+  EXPECT_TRUE(broker.say(about(Topic::bound, 0)));
+  EXPECT_TRUE(line.call(Message(Topic::bind), Topic::bound).has_value());
+  introduce(kPlace);
+  expect_heard(line.hear_only(Topic::met), Topic::met, kPlace, 0);
+  expect_heard(line.hear_only(Topic::met), Topic::met, kPlace, 3);
+}
+
+// The next owner of a lane number would be taken for the last one, and be gone as soon as it was met.
+TEST_F(Line, MeetsAPlacesNextOwnerAfterTheEndOfTheLast) {
+  say_gone(kPlace);
+  introduce(kPlace);
+  EXPECT_FALSE(line.call(about(Topic::meet, kPlace), Topic::met).has_value());
+  EXPECT_TRUE(has_rung());
+  expect_heard(line.hear(), Topic::met, kPlace, 0);
+  expect_heard(line.hear(), Topic::met, kPlace, 3);
+}
+
+TEST_F(Line, MeetsALaneThoughAnotherHasEnded) {
+  say_gone(kOther);
+  introduce(kPlace);
+  expect_heard(line.call(about(Topic::meet, kPlace), Topic::met), Topic::met, kPlace, 3);
+  expect_heard(line.hear(), Topic::met, kOther, 0);
+}
+
+}  // namespace
+}  // namespace weft::real

@@ -1,0 +1,67 @@
+// What the broker does about messages to QP1: finds the program that a connection manager's message is for, answers for
+// programs that are not there, and says goodbye for programs that died without doing so. It also says what a program's
+// card speaks, so that no program needs to be awake for it.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "wire/cm.h"
+#include "wire/vendor_mad.h"
+#include "world/real/broker/gsi.h"
+#include "world/real/broker/services.h"
+
+namespace weft::real {
+
+struct Datagram {
+  wire::Flow flow;
+  std::array<std::byte, kGsiBytes> bytes;
+};
+
+class GsiDesk {
+ public:
+  struct Decision {
+    std::uint8_t lane_number = 0;  // of the program it is for; 0: nobody's
+    std::optional<Datagram> reply;
+  };
+  // Who is there, as the broker knows.
+  struct Present {
+    std::function<bool(std::uint8_t lane_number)> is_there;
+    std::function<wire::DialectVersions(const wire::Address&, std::uint8_t lane_number)>
+        versions;  // nobody there: none
+  };
+  [[nodiscard]] Decision judge(const wire::Flow& flow, std::string_view datagram, const Services& services,
+                               const Present& present);
+  // A program is gone. Its peers would wait for ever: as a kernel does for a dead process, we disconnect for it.
+  [[nodiscard]] std::vector<Datagram> last_words(std::uint8_t lane_number);
+
+ private:
+  // What a DREQ needs. Seen on the way in: a REP tells of the connections we asked for, REQ and RTU of the others.
+  struct Link {
+    std::uint32_t our_id = 0, their_id = 0;
+    wire::Qpn their_qpn{};
+    wire::Flow back{};
+  };
+  struct Asked {
+    wire::Qpn qpn{};
+    std::uint8_t lane_number = 0;
+  };
+  using TheirId = std::pair<std::array<std::uint8_t, 16>, std::uint32_t>;
+  static constexpr std::size_t kMaxLinks = 1U << 17, kMaxAsked = 4096;
+
+  [[nodiscard]] Decision judge_cm(const wire::Flow& flow, const wire::CmMessage& m, const Services& services,
+                                  const Present& present);
+  [[nodiscard]] Decision judge_vendor(const wire::Flow& flow, const wire::VendorMad& m, const Present& present);
+  void note(const wire::Flow& flow, const wire::CmMessage& m, std::uint8_t lane_number);
+  [[nodiscard]] Datagram reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body);
+
+  std::map<std::uint32_t, Link> links_;  // by our id
+  std::map<TheirId, Asked> asked_;
+  std::uint32_t psn_ = 0;
+};
+
+}  // namespace weft::real

@@ -1,0 +1,79 @@
+// What lanes, the broker and the weft command say to each other over a SEQPACKET socket. All of it stays on one machine
+// and within one user, so a message is a plain struct; the version says whether both mean the same by it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/time.h"
+#include "wire/lane_number.h"
+#include "wire/packet.h"
+#include "wire/vendor_mad.h"
+#include "world/real/settings/addresses.h"
+
+namespace weft::real {
+
+inline constexpr std::uint32_t kProtocolVersion = 5;
+// A lane number has no new owner for so long after its last one has left.
+inline constexpr Time kNumberRests = seconds(1);
+
+// clang-format off
+enum class Topic : std::uint32_t {
+  hello, welcome,             // a lane joins: + its status page, its eventfd / its number: + a UDP socket an address
+  bind, bound,                // a port of a port space
+  release, listen,
+  consult, consulted,         // what does a lane on this host speak? Place 0: is there one at this address?
+  meet, met,                  // another lane on this host: + channel, its shared status, its eventfd
+  datagram,                   // bytes follow: a packet that belongs to another lane, or to QP1
+  list, listed,               // the weft command: who is there; JSON follows
+  ask, asked, answer,         // the weft command asks a lane, through the broker; text follows
+};
+// clang-format on
+
+struct Hello {
+  std::uint32_t version = kProtocolVersion;
+  std::int32_t process = 0;
+  std::array<char, 32> name{};       // of the program
+  wire::DialectVersions versions{};  // that the lane speaks
+  std::uint32_t address_count = 0;
+  std::array<wire::Address, kMaxAddresses> addresses{};
+};
+struct Service {
+  std::uint16_t space = 0, port = 0;
+  std::uint32_t on = 0;  // listen
+  wire::Address address{};
+};
+struct LocalPeerInfo {
+  wire::Address address{};
+  std::uint32_t lane_number = 0;
+  wire::DialectVersions versions{};  // in the answer to consult
+};
+struct Ticket {
+  std::uint64_t asker = 0;  // which connection of the broker's asked
+  std::uint32_t lane_number = 0;
+};
+
+struct Message {
+  Topic topic{};
+  std::int32_t code =
+      0;  // errno, in answers; in a hello, the lane number that the lane had with a broker that is no more
+  union {
+    Hello hello;
+    Service service;
+    LocalPeerInfo local_peer;
+    Ticket ticket;
+    wire::Flow flow;
+    std::uint32_t lane_number;
+  };
+  std::uint32_t text_bytes = 0;  // what follows the struct
+
+  Message() : hello{} {}
+  explicit Message(Topic t) : topic(t), hello{} {}
+};
+// The size stays, so that brokers and lanes of different versions understand each other as far as to say so.
+static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 192);
+
+inline constexpr std::size_t kMaxText = 60 * 1024;  // of one message; longer answers come in several
+
+}  // namespace weft::real

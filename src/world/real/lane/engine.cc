@@ -1,0 +1,387 @@
+#include "world/real/lane/engine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/eventfd.h>
+
+#include "world/real/broker/gsi.h"
+#include "world/real/os/clock.h"
+#include "world/real/settings/addresses.h"
+
+namespace weft::real {
+namespace {
+
+// A program that posts again this soon after its last post has more to post: what it posts leaves together.
+constexpr Time kBurst = microseconds(1);
+constexpr std::uint32_t kMaxDeferred = 32;
+constexpr std::uint32_t kWaited = 16;        // vain polls of one who waits for something before it goes on
+constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
+constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
+constexpr std::uint32_t kLastLooks = 32;     // at the sockets, for what one who has gone left there
+constexpr std::uint32_t kMaxQps = 1U << wire::kLaneShift;
+constexpr Time kProbeDelay = milliseconds(1);   // programs that share processors are often silent for shorter
+constexpr std::uint32_t kSrnicWindow = 1024;    // packets: as much as READs of one connection have under way in roce
+constexpr Time kTargetDelay = milliseconds(1);  // of an answer, when programs share processors
+constexpr std::uint32_t kEarlyNotes = 16384;
+
+host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory) {
+  host::DeviceConfig config;
+  config.gids = settings.port_addresses();
+  if (config.gids.size() > kMaxAddresses) config.gids.resize(kMaxAddresses);
+  config.mtu = 4096;
+  for (const wire::Address& a : config.gids) config.mtu = std::min(config.mtu, roce_mtu(a));
+  config.card.max_qps = std::min(settings.max_qps, kMaxQps);
+  config.card.max_cqs = 1U << 14;
+  config.card.max_srqs = 1U << 12;
+  config.card.region_slot_bits = 16;
+  config.card.congestion = settings.congestion;
+  config.card.window_packets = settings.window.value_or(nic::CardConfig{}.window_packets);
+  config.card.srnic_window_packets = settings.window.value_or(kSrnicWindow);
+  config.card.requester_bitmaps = settings.requester_bitmaps;
+  config.card.probe_delay = kProbeDelay;
+  // Who waits for a peer's window waits in line, whatever its service level: other policies know no such line.
+  const bool in_turn = settings.policy == nic::Policy::round_robin;
+  const bool shares = in_turn && settings.congestion != nic::CongestionControl::none;
+  config.card.target_delay = shares ? kTargetDelay : 0;
+  config.card.peer_shift = wire::kLaneShift;
+  config.card.reorder_notes = kEarlyNotes;
+  config.card.policy = settings.policy;
+  config.card.weights = settings.weights;
+  config.card.works_per_turn = settings.works_per_turn;
+  config.card.burst_bytes = settings.burst_bytes;
+  config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
+                   : settings.transport == TransportChoice::roce ? nic::Dialect::roce
+                                                                 : nic::Dialect::undecided;
+  config.memory = &memory;
+  return config;
+}
+
+wire::DialectVersions versions_of(const Settings& settings) {
+  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
+}
+
+}  // namespace
+
+Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
+    : settings_(settings),
+      owner_(owner),
+      lock_(lock),
+      device_(device_config(settings, memory_), random_),
+      port_(settings_, broker_),
+      negotiation_(versions_of(settings)),
+      effects_(device_, port_, owner, journal_, clock_),
+      card_(device_.card(), effects_) {
+  journal_.set_slots(device_.card().contexts.size());
+  world::advise_large_pages(device_.card().contexts.bytes());
+  device_.set_exporter(&port_);
+}
+
+tl::expected<void, Trouble> Lane::Engine::attach() {
+  if (port_.is_open()) return {};
+  status_memory_ = make_shared_memory("weft-door", sizeof(SharedStatus));
+  wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!status_memory_ || !wake_ || !kick_) return tl::unexpected(Trouble{errno, std::strerror(errno)});
+  broker_.set_bell(kick_.get());
+  shared_status_ = Mapping<SharedStatus>::of(status_memory_.get());
+  if (!shared_status_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
+  auto joined = broker_.join(self());
+  if (!joined) return tl::unexpected(joined.error());
+  device_.set_qpn_prefix(joined->lane_number, 24 - wire::kLaneShift);
+  auto trouble = port_.open(std::move(*joined), device_.config().gids, *shared_status_, clock_now());
+  if (!trouble && !start_thread()) trouble = Trouble{errno, "cannot start the lane's thread"};
+  if (trouble) {  // all or nothing: a lane without a thread hears neither its broker nor, at times, its peers
+    port_.close();
+    broker_.leave();
+    return tl::unexpected(*trouble);
+  }
+  if (settings_.stats) remember_to_print(*this);
+  return {};
+}
+
+BrokerClient::Self Lane::Engine::self() const {
+  return {.addresses = device_.config().gids,
+          .versions = versions_of(settings_),
+          .shared_status = status_memory_.get(),
+          .wake = wake_.get(),
+          .lane_number = port_.lane_number()};
+}
+
+// ---- the program's calls
+
+// To read the clock takes as long as a hundred instructions. Who has waited since it posted last does not post a burst,
+// and what it posts leaves first.
+void Lane::Engine::rang(std::uint32_t slot) {
+  count(posts_);
+  const bool waited = std::exchange(waited_, 0) >= kWaited && port_.is_timeless();
+  const Time now = waited ? nic::kAsk : clock_.now();
+  effects_.set_now(now);
+  if (device_.doorbells_waiting()) deliver_doorbells(now);
+  const bool more_to_come = !waited && driver_ == Driver::program && now - last_rang_ < kBurst;
+  if (!waited) last_rang_ = now;
+  const std::uint32_t deferred = deferred_posts_.load(std::memory_order_relaxed) + 1;
+  if ((more_to_come && deferred < kMaxDeferred) || !port_.is_open()) {
+    if (slot != nic::kNone) hear_doorbell(now, slot);
+    if (port_.is_open()) deferred_posts_.store(deferred, std::memory_order_relaxed);
+    return;
+  }
+  if (slot != nic::kNone) learn_of(slot);
+  transmit(now, slot);
+  last_rang_ = clock_.now();  // sending is not what the program was slow at
+}
+
+// The program polls: the thread must not wake up for packets any more.
+void Lane::Engine::take_over() {
+  if (!port_.is_open()) return;
+  driver_ = Driver::program;
+  kick();
+}
+
+// Most polls find nothing. They look at memory only, and at the clock and the sockets every so often. So do most of
+// those that find something in a ring.
+void Lane::Engine::poll() {
+  if (!port_.is_open()) return;
+  LocalPeer* const from = port_.full_ring();
+  const bool in_ring = from != nullptr;
+  if (!in_ring && port_.is_quiet() && !card_.has_work() && ++quiet_polls_ % kQuietPolls != 0) {
+    vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++waited_;
+    return;
+  }
+  const bool timeless = in_ring && port_.is_timeless() && ++ring_polls_ % kQuietPolls != 0;
+  const bool waited = vain_polls_.load(std::memory_order_relaxed) >= kWaited && driver_ == Driver::program;
+  if (timeless && waited) return hear_one(*from);
+  progress(timeless ? nic::kAsk : clock_.now(), driver_ == Driver::program ? Answers::to_completions : Answers::no);
+}
+
+// One that has waited for a while waits for a single packet, most likely. It is heard without all that there is to do
+// for many, and for those that are late: they come with the next polls.
+void Lane::Engine::hear_one(LocalPeer& from) {
+  vain_polls_.store(0, std::memory_order_relaxed);
+  effects_.set_now(nic::kAsk);
+  const std::uint64_t before = effects_.completions();
+  port_.hear_one(
+      from, [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+      [this] { settle(); });
+  send_or_wait(nic::kAsk, Answers::to_completions, effects_.completions() != before);
+}
+
+void Lane::Engine::armed() {
+  polls_since_armed_ = 0;
+  if (driver_ == Driver::thread || !port_.is_open()) return;
+  driver_ = Driver::thread;
+  transmit(clock_.now());
+  kick();
+}
+
+void Lane::Engine::flush() {
+  if (port_.is_open() && card_.has_work()) transmit(clock_.now());
+}
+
+// Without a lock: whoever held it is not here. Descriptors only.
+void Lane::Engine::abandon() {
+  broker_.abandon();
+  port_.abandon();
+  for (Descriptor* d : {&status_memory_, &wake_, &kick_, &watched_}) d->reset();
+}
+
+// By shared memory: programs of this user on this machine, whom the broker knows.
+bool Lane::Engine::reaches(const wire::Address& address, std::uint8_t lane_number) {
+  if (settings_.wire != WireChoice::shm || !port_.is_open()) return true;
+  return ask_broker({.address = address.bytes, .lane_number = lane_number}).has_value();
+}
+
+void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
+  if (!port_.is_open() || mad.size() != wire::kMadBytes || !reaches(to, 0)) return;
+  const wire::Flow flow{.source = from, .destination = to, .source_port = wire::kRocePort};
+  const auto psn = static_cast<std::uint32_t>(random_.next());
+  port_.set_now(clock_.now());
+  port_.send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
+  port_.flush();
+  if (sleeping_) wake_in_time();  // it may have been delayed on purpose
+}
+
+// ---- driving
+
+// `now` may be kAsk: then there is something in a ring, and deadlines are seen to another time.
+void Lane::Engine::progress(Time now, Answers answers) {
+  set_now(now);
+  const std::uint64_t before = effects_.completions();
+  const bool came = receive();
+  const std::uint32_t vain = came ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
+  vain_polls_.store(vain, std::memory_order_relaxed);
+  if (vain >= kVainPolls) [[unlikely]]
+    greet_local_peers();
+  if (now >= next_deadline()) [[unlikely]]
+    on_time(now);
+  const bool seen = answers == Answers::to_anything ? came : effects_.completions() != before;
+  send_or_wait(now, answers, seen);
+}
+
+// Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
+// has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
+void Lane::Engine::send_or_wait(Time now, Answers answers, bool seen) {
+  const bool waits =
+      answers != Answers::no && deferred_posts_.load(std::memory_order_relaxed) == 0 && may_wait_for_answer(seen);
+  if (!waits && card_.has_work()) return transmit(now);
+  // That is for what is owed. What the card has said at once leaves at once: that a packet has filled a gap.
+  if (port_.holds_unsent()) [[unlikely]]
+    port_.flush();
+  if (sleeping_) [[unlikely]]
+    wake_in_time();  // what came may have armed a timer: "not ready, try again later"
+}
+
+// The thread sleeps until a time that it knew, or something comes by a socket that it knew. If it drives, it must know
+// of earlier ones, and of a line that was taken, too.
+void Lane::Engine::wake_in_time() {
+  const bool news = card_.has_work() || next_deadline() < wakes_at_ || port_.lines_taken() != lines_known_;
+  if (driver_ == Driver::thread && news) kick();
+}
+
+bool Lane::Engine::may_wait_for_answer(bool seen) {
+  const std::uint64_t arrived = device_.card().counters.get(nic::Counter::rcvd_pkts);
+  if (seen && deferred_answers_ == 0) {
+    deferred_answers_ = kAnswerPolls;
+    deferred_from_ = arrived;
+  }
+  if (deferred_answers_ <= 1 || arrived - deferred_from_ > kAnswerPackets) return false;
+  --deferred_answers_;
+  return true;
+}
+
+// The thread does this as soon as it can run. Where programs that poll have all processors, that may be too late: a new
+// local peer's first message waits in a ring that we do not know of.
+void Lane::Engine::greet_local_peers() {
+  if (++greetings_ % kVainPolls != 0) return;
+  while (auto in = broker_.hear_only(Topic::met)) on_met(*in);
+}
+
+// What a local peer left behind comes before the news that it is gone: it may have sent a lot, and ended. Of what is in
+// sockets, as much as they hold at most; if others send all the while, the rest loses that joined packets are taken
+// apart (wire/packed_datagram.h).
+void Lane::Engine::on_met(Incoming& in) {
+  const bool gone = in.descriptors.empty() && in.message.code == 0;
+  for (std::uint32_t looks = gone ? kLastLooks : 1; looks > 0; --looks) {
+    if (gone) port_.look_at_sockets();
+    if (!receive()) break;
+  }
+  if (gone) {
+    port_.hear_out(
+        in.message.local_peer.lane_number,
+        [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+        [this] { settle(); });
+  }
+  port_.flush();
+  port_.on_met(in);
+}
+
+void Lane::Engine::transmit(Time now, std::uint32_t rang) {
+  set_now(now);
+  deferred_posts_.store(0, std::memory_order_relaxed);
+  deferred_answers_ = 0;
+  std::uint32_t turns = 0;
+  const bool rings = port_.has_rings();
+  if ((rings || rang != nic::kNone) && !port_.blocked()) {
+    // A local peer may be waiting for the first message: it sees that before we turn to what is owed. Over UDP that
+    // goes with the message.
+    if (!rings) card_.acknowledge(now);
+    rang != nic::kNone ? card_.on_doorbell_and_turn(now, rang) : card_.give_turns(now, 1);
+    port_.show();
+    ++turns;
+  } else if (rang != nic::kNone) {
+    card_.on_doorbell(now, rang);
+  }
+  for (; turns < kTurns && card_.has_work() && !port_.blocked(); ++turns) card_.transmit(now, 1);
+  port_.flush();
+  if (sleeping_) wake_in_time();
+}
+
+void Lane::Engine::on_time(Time now) {
+  card_.on_time(now);
+  serve_losses();
+  negotiate(now);
+  if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
+  port_.on_time([this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+                [this] { settle(); });
+  port_.flush();
+}
+
+bool Lane::Engine::receive() {
+  return port_.receive(
+      !card_.has_work(), [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+      [this] { settle(); });
+}
+
+void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
+  wire::Packet& p = batch_[batched_];
+  p.flow = flow;
+  p.packets = how.packets;
+  Refusal why = wire::parse(datagram, p);
+  if (how.one_copy && why == Refusal::none) [[unlikely]]
+    why = read_note(p);
+  if (p.packets != 1 && why == Refusal::none && !wire::may_be_burst(p)) [[unlikely]]
+    why = Refusal::bad_length;
+  if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) [[unlikely]]
+    why = Refusal::bad_icrc;
+  if (why != Refusal::none) [[unlikely]]
+    return refuse(flow, datagram, how, why);
+  if (wire::lane_number(p.headers.bth.destination) != port_.lane_number()) [[unlikely]]
+    return how.one_copy ? card_.on_refused(Refusal::no_such_qp) : hand_on(flow, datagram);
+  card_.expect(p);
+  if (++batched_ == kBatch) settle();
+}
+
+// A local peer may join packets before we have heard of it, or send from an address that we have not heard of. Those
+// have an ICRC each, which tells them from one packet that is damaged.
+void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
+                          Refusal why) {
+  bool joined = how.has_icrc && wire::bytes_of_first(datagram) != 0;
+  const auto look = [&](auto packet) { joined = joined && icrc_.matches_any_ident(flow, packet); };
+  if (joined) wire::unpack(datagram, look);
+  if (joined) {
+    port_.know_local_peer(flow.source);
+    return wire::unpack(datagram, [&](auto packet) { take(flow, packet, how); });
+  }
+  card_.on_refused(why);
+  port_.note_refused(flow, datagram, why);
+}
+
+// The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.
+Refusal Lane::Engine::read_note(wire::Packet& p) {
+  ExportNote note;
+  if (p.payload.size() != sizeof note) return Refusal::bad_length;
+  if (port_.exported_by().exporter == nullptr) return Refusal::payload_gone;
+  std::memcpy(&note, p.payload.near().data(), sizeof note);
+  if (note.packets < 2 || note.packets > kLongestOneCopy / 256 || note.bytes > kLongestOneCopy)
+    return Refusal::bad_length;
+  RingExport& exported_by = exports_[batched_] = port_.exported_by();
+  p.packets = note.packets;
+  p.payload = wire::Payload::exported(exported_by, note.address, note.bytes);
+  return Refusal::none;
+}
+
+void Lane::Engine::settle() {
+  const std::uint32_t n = std::exchange(batched_, 0);
+  if (n > 0) card_.on_packets(effects_.now(), std::span(batch_).first(n));
+  serve_losses();
+}
+
+// The software half of loss recovery runs right here, in whoever drives the lane.
+void Lane::Engine::serve_losses() {
+  if (!device_.losses_waiting()) [[likely]]
+    return;
+  const Time now = effects_.look_at_clock();
+  device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
+}
+
+// The kernel steers a datagram of several segments by its first one. The others may be for another program.
+void Lane::Engine::hand_on(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  Message m(Topic::datagram);
+  m.flow = flow;
+  port_.doubt_line();
+  broker_.say(m, {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()});
+}
+
+}  // namespace weft::real

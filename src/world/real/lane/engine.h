@@ -1,0 +1,174 @@
+// What is inside a lane: the card and its port, driven by the program or by a thread of the lane's own.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "host/device.h"
+#include "nic/card.h"
+#include "wire/flow_icrc.h"
+#include "world/large_pages.h"
+#include "world/real/broker/broker_client.h"
+#include "world/real/lane/effects.h"
+#include "world/real/lane/lane.h"
+#include "world/real/lane/negotiation.h"
+#include "world/real/lane/stats.h"
+#include "world/real/os/lane_clock.h"
+#include "world/real/os/system_random.h"
+#include "world/real/os/yielding.h"
+
+namespace weft::real {
+
+// Who drives the lane. A program that polls does it best: no thread has to be woken for a packet. A program that does
+// not poll leaves it to the lane's thread.
+enum class Driver : std::uint8_t { thread, program };
+
+class Lane::Engine : public PrintsStats {
+ public:
+  Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock);
+  ~Engine() override;
+
+  [[nodiscard]] tl::expected<void, Trouble> attach();
+  [[nodiscard]] BrokerClient::Self self() const;
+
+  [[nodiscard]] host::Device& device() { return device_; }
+  [[nodiscard]] BrokerClient& broker() { return broker_; }
+  [[nodiscard]] std::uint8_t lane_number() const { return port_.lane_number(); }
+
+  [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t lane_number);
+  void rest() {
+    if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) yield_processor();
+  }
+  // With the lock held.
+  void rang(std::uint32_t slot = nic::kNone);
+  void polled() {
+    count(polls_);
+    if (driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive) take_over();
+  }
+  void poll();
+  void armed();
+  void flush();
+  void abandon();
+  void send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad);
+  [[nodiscard]] std::string report(const std::string& question);
+  [[nodiscard]] nlohmann::json explain(wire::Qpn qpn);
+  void print_stats() override;  // to standard error, once, if the user asked for it
+
+ private:
+  using Guard = std::unique_lock<LaneLock>;
+  // With the lock held: there is no other writer.
+  static void count(std::atomic<std::uint64_t>& calls) {
+    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  static constexpr std::uint32_t kVainPolls = 256, kQuietPolls = 16;
+  static constexpr std::uint32_t kPollsToDrive = 16;        // without a wish for an event in between
+  static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
+
+  // -- driving (engine.cc) --
+  [[gnu::cold]] void take_over();
+  // Is the program likely to answer at once what it sees: completions, by its polls, or anything, in its memory? What
+  // is owed leaves with the answer, then.
+  enum class Answers : std::uint8_t { no, to_completions, to_anything };
+  // kAsk: whoever wants to know reads the clock.
+  void set_now(Time now) {
+    effects_.set_now(now);
+    if (now != nic::kAsk) port_.set_now(now);
+  }
+  void progress(Time now, Answers answers);
+  void hear_one(LocalPeer& from);
+  void send_or_wait(Time now, Answers answers, bool seen);
+  [[nodiscard]] bool may_wait_for_answer(bool seen);
+  [[gnu::cold]] void greet_local_peers();
+  void on_met(Incoming& in);
+  void transmit(Time now, std::uint32_t rang = nic::kNone);  // a doorbell that the card has not heard of
+  void wake_in_time();
+  void on_time(Time now);
+  [[nodiscard]] Time next_deadline() const {
+    return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
+  }
+  bool receive();
+  void take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
+  [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
+                            Refusal why);
+  [[nodiscard]] Refusal read_note(wire::Packet& p);
+  void settle();
+  void serve_losses();
+  [[gnu::cold]] void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
+
+  // -- what connections speak (engine_dialect.cc) --
+  void deliver_doorbells(Time now);
+  void hear_doorbell(Time now, std::uint32_t slot);
+  void learn_of(std::uint32_t slot);
+  [[gnu::cold]] void consult(Time now, std::uint32_t slot);
+  [[nodiscard]] std::optional<wire::DialectVersions> ask_broker(const Negotiation::Peer& peer);
+  void negotiate(Time now);
+  void settle_dialect(const Negotiation::Settled& settled);
+  [[nodiscard]] bool heard_about_dialect(const wire::Flow& flow, std::span<const std::byte> mad);
+  [[nodiscard]] bool is_credible(const wire::Flow& flow, const wire::VendorMad& question);
+
+  // -- the lane's thread (engine_thread.cc) --
+  [[nodiscard]] bool start_thread();
+  void run();
+  void tick(Guard& guard);
+  void drive(Guard& guard);
+  void listen_to_port(bool on);
+  void sleep(Guard& guard, Time until);
+  void hear_broker(Guard& guard);
+  void on_datagram(const Incoming& in, Guard& guard);
+  void lose_broker();
+  void come_back(Guard& guard);
+  void answer(const Incoming& question);
+  void kick();
+
+  const Settings settings_;
+  LaneOwner& owner_;
+  LaneLock& lock_;
+  LaneClock clock_;
+  SystemRandom random_;
+  world::LargePageMemory memory_;
+  host::Device device_;
+  BrokerClient broker_;
+  Port port_;
+  Journal journal_;
+  Negotiation negotiation_;
+  Effects effects_;
+  nic::Card<Effects> card_;
+  std::array<wire::Packet, kBatch> batch_;
+  std::array<RingExport, kBatch> exports_;  // of those in the batch that are far
+  std::uint32_t batched_ = 0;
+  wire::FlowIcrc icrc_;  // of what arrives
+
+  Driver driver_ = Driver::thread;
+  std::uint32_t polls_since_armed_ = 0;               // while the thread drives
+  std::atomic<std::uint64_t> polls_ = 0, posts_ = 0;  // the program's; the thread looks at them without the lock
+  std::uint64_t polls_seen_ = 0, posts_seen_ = 0;     // the thread's alone
+  std::atomic<std::uint32_t> vain_polls_{0};          // in a row, whoever drives
+  std::uint32_t quiet_polls_ = 0, ring_polls_ = 0, greetings_ = 0;
+  std::uint32_t waited_ = 0;                       // vain polls since the program posted last
+  std::atomic<std::uint32_t> deferred_posts_ = 0;  // the thread looks at it without the lock
+  std::uint32_t deferred_answers_ = 0;
+  std::uint64_t deferred_from_ = 0;
+  Time last_rang_ = 0;  // when the program posted last
+
+  Descriptor status_memory_, wake_, kick_, watched_;
+  bool listens_ = false;           // to the port, too
+  std::uint32_t lines_known_ = 0;  // when it began to
+  Mapping<SharedStatus> shared_status_;
+  bool stopping_ = false, sleeping_ = false;
+  Time wakes_at_ = kNever;
+  Time took_over_at_ = -seconds(1);                     // the thread, from a program that did not poll any more
+  Time wary_until_ = 0;                                 // of the program's doing that again
+  Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
+  bool stats_printed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft::real

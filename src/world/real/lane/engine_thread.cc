@@ -1,0 +1,287 @@
+// The lane's thread: it drives when the program does not, and sleeps when there is nothing to do.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <span>
+#include <utility>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+#include "world/real/broker/gsi.h"
+#include "world/real/lane/engine.h"
+#include "world/real/lane/stats.h"
+#include "world/real/os/clock.h"
+
+namespace weft::real {
+namespace {
+
+constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
+constexpr Time kMoment = microseconds(20);     // in which a program that polls has polled again
+constexpr Time kWary = milliseconds(10);       // for which it looks more often, since the program did not poll
+constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
+constexpr Time kFetching = microseconds(50);  // or this, while a local peer copies from our memory: then it will answer
+constexpr Time kHearBroker = milliseconds(1);  // so often it asks the broker for news, however busy it is
+constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
+constexpr std::uint32_t kPauses = 4;           // before others may have the processor
+// Between tries to come back to a new broker: at first, and at last.
+constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
+
+// Is this count another than the last time?
+bool has_moved(const std::atomic<std::uint64_t>& count, std::uint64_t& seen) {
+  const std::uint64_t now = count.load(std::memory_order_relaxed);
+  return std::exchange(seen, now) != now;
+}
+
+bool watch(int set, int fd) {
+  epoll_event e{};
+  e.events = EPOLLIN;
+  e.data.fd = fd;
+  return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+// Up to `wait`, or for ever. Old kernels and valgrind know milliseconds only.
+int wait_for_events(int set, std::span<epoll_event> events, Time wait) {
+  const int most = static_cast<int>(events.size());
+  static std::atomic<bool> coarse{false};
+  if (!coarse.load(std::memory_order_relaxed)) {
+    const timespec exact{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
+    const int n = epoll_pwait2(set, events.data(), most, wait == kNever ? nullptr : &exact, nullptr);
+    if (n >= 0 || errno != ENOSYS) return n;
+    coarse.store(true, std::memory_order_relaxed);
+  }
+  constexpr Time kLongest = seconds(1000);
+  const Time rounded = (std::min(wait, kLongest) + milliseconds(1) - 1) / milliseconds(1);
+  return epoll_wait(set, events.data(), most, wait == kNever ? -1 : static_cast<int>(rounded));
+}
+
+void drain(int fd) {
+  eventfd_t count = 0;
+  (void)eventfd_read(fd, &count);
+}
+
+}  // namespace
+
+bool Lane::Engine::start_thread() {
+  watched_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  bool good = watched_ && watch(watched_.get(), kick_.get()) && watch(watched_.get(), broker_.fd());
+  if (!good) return false;
+  // The program's signals are the program's.
+  sigset_t every{}, before{};
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "weft-lane");
+  } catch (const std::system_error&) {
+    watched_.reset();
+    errno = EAGAIN;
+    good = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return good;
+}
+
+Lane::Engine::~Engine() {
+  forget_to_print(*this);
+  if (thread_.joinable()) {
+    {
+      const Guard guard(lock_);
+      stopping_ = true;
+      kick();
+    }
+    thread_.join();
+    print_stats();
+  }
+  port_.revoke_all();  // the program goes on, perhaps, and its memory is its own again
+  device_.set_exporter(nullptr);
+}
+
+void Lane::Engine::kick() { (void)eventfd_write(kick_.get(), 1); }
+
+void Lane::Engine::run() {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // nanosecond: the usual 50 us are more than a moment
+  Guard guard(lock_);
+  while (!stopping_) {
+    driver_ == Driver::program ? tick(guard) : drive(guard);
+    hear_broker(guard);
+  }
+}
+
+// While the program drives, nobody wants to be woken for packets; and a socket that is watched costs whoever sends to
+// it a look at the watcher.
+void Lane::Engine::listen_to_port(bool on) {
+  const bool known = std::exchange(lines_known_, port_.lines_taken()) == port_.lines_taken();
+  if (std::exchange(listens_, on) == on && (known || !on)) return;
+  const auto change = [&](int fd) {
+    if (on) {
+      (void)watch(watched_.get(), fd);
+    } else {
+      epoll_ctl(watched_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    }
+  };
+  change(wake_.get());
+  for (const int socket : port_.sockets()) change(socket);
+}
+
+// The program drives. If it neither polls nor posts any more, we take over. Until then it is left alone: whoever waits
+// for the lock has the program call the kernel each time that it gives it back.
+void Lane::Engine::tick(Guard& guard) {
+  listen_to_port(false);
+  guard.unlock();
+  epoll_event event{};
+  int told = 0;
+  bool at_work = true, moment = false;
+  do {
+    // One that waits for WRITEs by looking at its memory polls in between, and would be left alone with each of them.
+    const bool wary = clock_now() < wary_until_;
+    told = wait_for_events(watched_.get(), {&event, 1}, moment || wary ? kMoment : kTick);
+    if (told != 0) break;
+    const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
+    const bool deferred = deferred_posts_.load(std::memory_order_relaxed) != 0;
+    at_work = polled || posted || moment;
+    // One that only posts takes nothing in, and what it has posted last may wait for a poll that is long in coming. Who
+    // polls need not be disturbed for that: it is waited for a little.
+    if (at_work && !polled && (posted || deferred) && guard.try_lock()) {
+      progress(clock_.now(), Answers::no);
+      guard.unlock();
+    }
+    moment = polled && deferred && !moment;
+  } while (at_work && comes_back_at_ == kNever);  // between two tries to come back to a broker we look at the clock
+  if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
+  guard.lock();
+  if (at_work || driver_ == Driver::thread || has_moved(polls_, polls_seen_)) return;
+  driver_ = Driver::thread;
+  polls_since_armed_ = 0;
+  took_over_at_ = clock_.now();
+}
+
+// Until nothing more comes, and then sleeps; or until it is time to hear the broker.
+void Lane::Engine::drive(Guard& guard) {
+  const Time began = clock_.now();
+  Time last = began;
+  std::uint32_t pauses = 0;
+  const bool wary = began < wary_until_;
+  const auto may_come = [&](Time now) {
+    return now - last < (port_.has_exported() ? kFetching : kAfterglow) || port_.gathers();
+  };
+  for (Time now = last; may_come(now); now = clock_.now()) {
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
+      progress(clock_.now(), wary ? Answers::to_anything : Answers::no);
+      if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
+      last = clock_.now();
+      if (last - took_over_at_ < kWary) wary_until_ = last + kWary;
+      if (last - began >= kHearBroker) break;
+    }
+    // Not for the short while until more has come. And who yields to one that spins, waiting for a WRITE, gets the
+    // processor back in milliseconds: woken from sleep it has it at once.
+    const bool paused = !port_.gathers() && ++pauses % kPauses == 0;
+    guard.unlock();  // whoever waits for it may have it
+    if (paused && !wary) std::this_thread::yield();
+    guard.lock();
+    if (stopping_ || driver_ == Driver::program || last - began >= kHearBroker) return;
+    if (paused && wary) break;
+  }
+  sleep(guard, card_.has_work() ? clock_.now() + microseconds(50) : next_deadline());
+}
+
+void Lane::Engine::sleep(Guard& guard, Time until) {
+  listen_to_port(true);
+  shared_status_->asleep.store(1, std::memory_order_relaxed);
+  // Against a local peer's (local peer.h): we see its record, or it sees us asleep.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (port_.rings_empty()) {
+    sleeping_ = true;
+    wakes_at_ = until;
+    guard.unlock();
+    std::array<epoll_event, 4> events{};
+    const Time wait = until == kNever ? kNever : std::max<Time>(until - clock_now(), 0);
+    const int n = wait_for_events(watched_.get(), events, wait);
+    for (int i = 0; i < n; ++i) {
+      const int fd = events[static_cast<std::size_t>(i)].data.fd;
+      if (fd == kick_.get() || fd == wake_.get()) drain(fd);
+    }
+    guard.lock();
+    sleeping_ = false;
+    wakes_at_ = kNever;
+  }
+  shared_status_->asleep.store(0, std::memory_order_relaxed);
+}
+
+void Lane::Engine::hear_broker(Guard& guard) {
+  set_now(nic::kAsk);
+  while (auto in = broker_.hear()) {
+    switch (in->message.topic) {
+      case Topic::met: on_met(*in); break;
+      case Topic::asked: answer(*in); break;
+      case Topic::datagram: on_datagram(*in, guard); break;
+      default: break;
+    }
+  }
+  if (port_.holds_unsent()) port_.flush();
+  if (comes_back_at_ == kNever && broker_.over()) lose_broker();
+  if (clock_now() >= comes_back_at_) come_back(guard);
+}
+
+void Lane::Engine::on_datagram(const Incoming& in, Guard& guard) {
+  const wire::Flow& flow = in.message.flow;
+  if (wire::is_mixed(flow)) return card_.on_refused(Refusal::bad_ip_header);
+  const auto bytes = std::as_bytes(std::span(in.text.data(), in.text.size()));
+  std::span<const std::byte> mad;
+  if (parse_gsi(flow, bytes, mad) != Refusal::none) {
+    take(flow, bytes, {});  // a packet that was steered to another program
+    settle();
+    return;
+  }
+  if (heard_about_dialect(flow, mad)) return;
+  guard.unlock();
+  owner_.on_mad(flow.source, flow.destination, mad);
+  guard.lock();
+}
+
+// Somebody has killed it. What runs goes on; its lanes start another and come back to it.
+void Lane::Engine::lose_broker() {
+  epoll_ctl(watched_.get(), EPOLL_CTL_DEL, broker_.fd(), nullptr);
+  comes_back_at_ = clock_now();
+  comes_back_after_ = kComeBack;
+}
+
+void Lane::Engine::come_back(Guard& guard) {
+  guard.unlock();
+  const bool there = BrokerClient::is_there();
+  guard.lock();
+  std::optional<BrokerClient::Joined> joined;
+  if (there) {
+    receive();  // what is in the sockets and rings already
+    listen_to_port(false);
+    port_.close_sockets();
+    guard.unlock();
+    if (auto answer = broker_.join(self())) joined = std::move(*answer);
+    guard.lock();
+  }
+  if (!joined) {  // another lane still has its sockets, or no broker can be started
+    comes_back_after_ = std::min(2 * comes_back_after_, kComeBackSeldom);
+    comes_back_at_ = clock_now() + comes_back_after_;
+    return;
+  }
+  receive();
+  port_.renew(std::move(*joined));
+  (void)watch(watched_.get(), broker_.fd());
+  comes_back_at_ = kNever;
+}
+
+void Lane::Engine::answer(const Incoming& question) {
+  const std::string text = report(question.text);
+  Message m(Topic::answer);
+  m.ticket = question.message.ticket;
+  for (std::size_t at = 0; at <= text.size(); at += kMaxText) {
+    m.code = at + kMaxText <= text.size() ? EAGAIN : 0;  // more follows
+    broker_.say(m, std::string_view(text).substr(at, kMaxText));
+  }
+}
+
+}  // namespace weft::real

@@ -1,0 +1,95 @@
+#include "world/real/lane/negotiation.h"
+
+#include <algorithm>
+
+#include "world/real/broker/messages.h"
+
+namespace weft::real {
+
+Negotiation::Peer Negotiation::peer_of(const Connection& c) {
+  return {c.peer_address.bytes, wire::lane_number(c.peer)};
+}
+
+Negotiation::Outcome Negotiation::find(Time now, const Peer& peer) const {
+  if (const auto it = entries_.find(peer); it != entries_.end()) {
+    if (it->second.outcome != Outcome::unknown && now < it->second.until) return it->second.outcome;
+    if (it->second.asking) return silent_.contains(peer.address) ? Outcome::roce : Outcome::waiting;
+  }
+  const auto silent = silent_.find(peer.address);
+  return silent != silent_.end() && now - silent->second < kSilent ? Outcome::roce : Outcome::unknown;
+}
+
+Negotiation::Outcome Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions) {
+  make_room(now);
+  return settle(peer, entries_[peer], wire::common_version(own_, versions), now + kCertain).outcome;
+}
+
+Negotiation::Outcome Negotiation::ask(Time now, const Connection& c, std::uint64_t transaction) {
+  make_room(now);
+  const Peer peer = peer_of(c);
+  if (entries_.size() >= kMaxPeers && !entries_.contains(peer)) return Outcome::roce;  // more than anybody asks at once
+  Entry& entry = entries_[peer];
+  if (!entry.asking) {
+    entry = {.asking = true, .asked = now, .due = now};
+    entry.question = {.from = c.own_address, .to = c.peer_address};
+    entry.question.mad = {.transaction = transaction, .versions = own_, .asker = c.own, .about = c.peer};
+    next_ = std::min(next_, now);
+  }
+  return silent_.contains(peer.address) ? Outcome::roce : Outcome::waiting;
+}
+
+Negotiation::Settled Negotiation::on_answer(Time now, const wire::Address& from, const wire::VendorMad& answer) {
+  const Peer peer{from.bytes, wire::lane_number(answer.about)};
+  const auto it = entries_.find(peer);
+  if (it == entries_.end() || !it->second.asking || it->second.question.mad.transaction != answer.transaction)
+    return {};
+  if (answer.status != 0) {  // somebody is there, and no Weft
+    fall_silent(now, peer);
+    plan_next();
+    return {peer, Outcome::roce, true};
+  }
+  const bool speaks = own_.lowest <= answer.chosen && answer.chosen <= own_.highest;
+  const Settled settled = settle(peer, it->second, speaks ? answer.chosen : 0, it->second.asked + kCertain);
+  plan_next();
+  return settled;
+}
+
+Negotiation::Settled Negotiation::on_question(Time now, const wire::Address& from, const wire::VendorMad& question) {
+  make_room(now);
+  const Peer peer{from.bytes, wire::lane_number(question.asker)};
+  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, question.versions), now + kHearsay);
+  plan_next();
+  return settled;
+}
+
+Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::uint8_t version, Time until) {
+  entry.outcome = version != 0 ? Outcome::srnic : Outcome::roce;
+  entry.until = until;
+  entry.asking = false;
+  silent_.erase(peer.address);
+  return {peer, entry.outcome, false};
+}
+
+// Nobody at this address has answered, or somebody who knows nothing of it: no lane number of it needs to be asked now.
+void Negotiation::fall_silent(Time now, const Peer& peer) {
+  silent_[peer.address] = now;
+  std::erase_if(entries_, [&](const auto& e) { return e.first.address == peer.address && e.second.asking; });
+}
+
+// What is forgotten is asked for again. Questions that wait for an answer stay, unless there is nothing else.
+void Negotiation::make_room(Time now) {
+  if (entries_.size() >= kMaxPeers) {
+    std::erase_if(entries_, [&](const auto& e) { return !e.second.asking && e.second.until <= now; });
+  }
+  if (entries_.size() >= kMaxPeers) std::erase_if(entries_, [](const auto& e) { return !e.second.asking; });
+  if (silent_.size() >= kMaxPeers) silent_.clear();
+}
+
+void Negotiation::plan_next() {
+  next_ = kNever;
+  for (const auto& [peer, entry] : entries_) {
+    if (entry.asking) next_ = std::min(next_, entry.due);
+  }
+}
+
+}  // namespace weft::real

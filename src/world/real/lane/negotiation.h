@@ -1,0 +1,112 @@
+// What a lane knows about what its peers speak, and how it finds out: by questions to their queue pair 1, which are
+// sent again until they are answered or given up. No clock and no socket: time is an argument, and who calls sends.
+//
+// An answer holds for a peer, which is an address and a lane number in it, and for as long as the lane number cannot
+// have got another owner. Silence is a fact about an address: a broker answers for all of its lane numbers. However the
+// two sides come to their decisions, the card mends a disagreement with the first packet (nic/card.h, adopt_dialect).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/time.h"
+#include "wire/vendor_mad.h"
+#include "world/real/broker/messages.h"
+
+namespace weft::real {
+
+class Negotiation {
+ public:
+  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce };
+
+  struct Peer {
+    std::array<std::uint8_t, 16> address{};
+    std::uint8_t lane_number = 0;
+    friend auto operator<=>(const Peer&, const Peer&) = default;
+  };
+  // Two queue pairs, and the addresses that they use.
+  struct Connection {
+    wire::Address own_address{}, peer_address{};
+    wire::Qpn own{}, peer{};
+  };
+  struct Question {
+    wire::Address from{}, to{};
+    wire::VendorMad mad{};
+  };
+  // Connections that wait for this peer need not wait any longer; with `all_places` those for all of its address.
+  struct Settled {
+    Peer peer{};
+    Outcome outcome = Outcome::unknown;
+    bool all_lanes = false;
+  };
+
+  static constexpr std::uint32_t kTries = 5;
+  static constexpr Time kFirstWait = milliseconds(10);  // each next one is twice as long
+  static constexpr Time kCertain = kNumberRests;        // what was true of a lane number when we asked still is
+  static constexpr Time kHearsay =
+      milliseconds(500);                       // what a peer says of itself by asking; it may have been under way
+  static constexpr Time kSilent = seconds(5);  // then the address is asked again, and nobody waits for it
+  static constexpr std::size_t kMaxPeers = 4096;
+
+  explicit Negotiation(wire::DialectVersions own) : own_(own) {}
+
+  [[nodiscard]] static Peer peer_of(const Connection& c);
+
+  // What to speak with this peer, as far as it is known.
+  [[nodiscard]] Outcome find(Time now, const Peer& peer) const;
+  // The lane number is a local peer's, and this is what it speaks.
+  Outcome learn(Time now, const Peer& peer, const wire::DialectVersions& versions);
+  // Begins to ask, unless that is under way: waiting. An address that was silent is asked again, but is roce meanwhile.
+  // The upper byte of a transaction says whom the answer is for; all of it nobody can guess.
+  Outcome ask(Time now, const Connection& connection, std::uint64_t transaction);
+
+  // A management datagram from this address. What follows from it; unknown: nothing.
+  [[nodiscard]] Settled on_answer(Time now, const wire::Address& from, const wire::VendorMad& answer);
+  [[nodiscard]] Settled on_question(Time now, const wire::Address& from, const wire::VendorMad& question);
+
+  [[nodiscard]] Time next_deadline() const { return next_; }
+  // Calls send(const Question&) for what is to be asked, now or again, settled(const Settled&) for what is given up.
+  template <class Send, class Done>
+  void on_time(Time now, Send&& send, Done&& settled) {
+    if (now < next_) return;
+    std::vector<Settled> given_up;
+    for (auto& [peer, entry] : entries_) {
+      if (!entry.asking || entry.due > now) continue;
+      if (entry.tries == kTries) {
+        given_up.push_back({peer, Outcome::roce, true});
+        continue;
+      }
+      entry.due = now + (kFirstWait << entry.tries++);
+      send(entry.question);
+    }
+    for (const Settled& s : given_up) {
+      fall_silent(now, s.peer);
+      settled(s);
+    }
+    plan_next();
+  }
+
+ private:
+  struct Entry {
+    Outcome outcome = Outcome::unknown;
+    Time until = 0;  // the outcome holds
+    bool asking = false;
+    Time asked = 0, due = 0;
+    std::uint32_t tries = 0;
+    Question question{};
+  };
+
+  [[nodiscard]] Settled settle(const Peer& peer, Entry& entry, std::uint8_t version, Time until);
+  void fall_silent(Time now, const Peer& peer);
+  void make_room(Time now);
+  void plan_next();
+
+  wire::DialectVersions own_;
+  std::map<Peer, Entry> entries_;
+  std::map<std::array<std::uint8_t, 16>, Time> silent_;  // since when
+  Time next_ = kNever;
+};
+
+}  // namespace weft::real

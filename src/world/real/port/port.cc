@@ -1,0 +1,377 @@
+#include "world/real/port/port.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "wire/icrc.h"
+#include "world/real/os/clock.h"
+#include "world/real/os/system_random.h"
+#include "world/real/udp/roce_socket.h"
+
+namespace weft::real {
+
+Port::Port(const Settings& settings, BrokerClient& broker)
+    : wire_(settings.wire), broker_(broker), settings_(settings) {}
+
+std::optional<Trouble> Port::open(BrokerClient::Joined joined, std::span<const wire::Address> addresses,
+                                  SharedStatus& shared_status, Time now) {
+  now_ = now;
+  if (!settings_.pcap.empty()) {
+    auto tap = Tap::open(settings_.pcap, now);
+    if (!tap) return Trouble{EIO, tap.error()};
+    tap_.emplace(std::move(*tap));
+  }
+  if (!settings_.impairments.empty()) {
+    const std::uint64_t stream = 2U * joined.lane_number;
+    const auto make = [&](bool wanted, std::uint64_t nth) {
+      return wanted ? std::make_unique<PortFaults>(settings_.impairments, settings_.seed, nth, now) : nullptr;
+    };
+    faults_out_ = make(settings_.impair_outbound, stream);
+    faults_in_ = make(settings_.impair_inbound, stream + 1);
+  }
+  slow_ = tap_.has_value() || faults_out_ || faults_in_;
+  one_copy_ = slow_ ? OneCopy::off : settings_.one_copy;
+  token_ = SystemRandom().next();
+  lane_number_ = joined.lane_number;
+  addresses_.assign(addresses.begin(), addresses.end());
+  owned_ = std::move(joined.sockets);
+  for (const Descriptor& d : owned_) sockets_.push_back(d.get());
+  receiver_.set_plain(sockets_, false);  // the lane number's last owner may have left them so
+  shared_status_ = &shared_status;
+  shared_status.takes_bursts.store(slow_ ? 0 : 1, std::memory_order_relaxed);
+  const std::int64_t room = receive_buffer_bytes(sockets_.front());
+  account_ = udp_account(room);
+  shared_status.udp_room.store(room, std::memory_order_relaxed);
+  shared_status.marks.store(faults_out_ ? 1 : 0, std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+void Port::close() {
+  drop_line();
+  sockets_.clear();
+  owned_.clear();
+  tap_.reset();
+  faults_out_.reset();
+  faults_in_.reset();
+  slow_ = false;
+  lane_number_ = 0;
+  shared_status_ = nullptr;
+}
+
+void Port::close_sockets() {
+  flush();
+  forget_routes();
+  drop_line();
+  owned_.clear();
+  std::fill(sockets_.begin(), sockets_.end(), -1);
+}
+
+// Local peers are met anew, by channels that the new broker knows: some may have gone without anybody to tell us.
+void Port::renew(BrokerClient::Joined joined) {
+  flush();
+  revoke_all();  // some may read our old rings for a while
+  tight_ = nullptr;
+  lanes_.clear();
+  forget_routes();
+  owned_ = std::move(joined.sockets);
+  for (std::size_t i = 0; i < owned_.size(); ++i) sockets_[i] = owned_[i].get();
+  receiver_.set_plain(sockets_, false);
+}
+
+// ---- routes
+
+void Port::forget_routes() {
+  routes_.clear();
+  last_ = nullptr;
+  known_ = {};
+  known_is_local_peer_ = false;
+}
+
+std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
+  const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(key.destination.bytes);
+  std::uint64_t h = words[0] * 0x9E37'79B9'7F4A'7C15 ^ words[1];
+  h = (h ^ (std::uint64_t{key.socket} << 8 | key.lane_number)) * 0xBF58'476D'1CE4'E5B9;
+  return static_cast<std::size_t>(h ^ h >> 29);
+}
+
+Port::Route& Port::find_route(const RouteKey& key) {
+  auto [it, fresh] = routes_.try_emplace(key);
+  Route& route = it->second;
+  if (fresh) {
+    flush();  // what is on its way over the old routes goes first
+    route.udp = {.to = socket_address(key.destination, wire::kRocePort),
+                 .socket = sockets_[key.socket],
+                 .merge = !key.destination.is_v4()};
+  }
+  // Nobody there yet, perhaps: ask again, but not with every packet.
+  if (route.lane == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
+    route.lane = key.lane_number == 0 ? nullptr : ask_for(key);
+    route.asked = clock_now();  // not before: the answer may have been long in coming
+    if (route.lane != nullptr && !route.lane->ring) prefer_own_socket(key, route);
+  }
+  last_key_ = key;
+  last_ = &route;
+  return route;
+}
+
+// To a lane on this host. It cannot see identifications, so segments may be merged; and a socket of its own, connected,
+// spares the kernel the search for the way with every packet.
+void Port::prefer_own_socket(const RouteKey& key, Route& route) {
+  route.udp.merge = route.udp.joins = true;
+  SocketAddress name = socket_address(addresses_[key.socket], 0);
+  Descriptor own(::socket(name.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  socklen_t bytes = name.bytes();
+  if (!own || bind(own.get(), &name.any, bytes) != 0 || connect(own.get(), &route.udp.to.any, bytes) != 0 ||
+      getsockname(own.get(), &name.any, &bytes) != 0) {
+    return;  // the shared one will do
+  }
+  route.udp.wide = takes_long_datagrams(own.get(), name.any.sa_family);
+  route.udp.source_port = port_of(name);
+  route.udp.connected = true;
+  route.udp.socket = own.get();
+  route.own_socket = std::move(own);
+}
+
+LocalPeer* Port::lane_at(std::uint32_t lane_number) {
+  for (const auto& lane : lanes_) {
+    if (lane->lane_number() == lane_number) return lane.get();
+  }
+  return nullptr;
+}
+
+LocalPeer* Port::ask_for(const RouteKey& key) {
+  if (LocalPeer* known = lane_at(key.lane_number); known != nullptr && known->has_address(key.destination))
+    return known;
+  Message question(Topic::meet);
+  question.local_peer = {.address = key.destination, .lane_number = key.lane_number};
+  auto in = broker_.call(question, Topic::met);
+  if (!in || in->message.code != 0) return nullptr;
+  on_met(*in);
+  LocalPeer* lane = lane_at(key.lane_number);
+  if (lane != nullptr) lane->add_address(key.destination);
+  known_ = {};  // it may have been a stranger until now
+  return lane;
+}
+
+void Port::on_met(Incoming& in) {
+  if (in.message.code != 0) return;  // nobody was met, and nobody has gone
+  const auto lane_number = static_cast<std::uint8_t>(in.message.local_peer.lane_number);
+  if (in.descriptors.empty()) {  // gone
+    flush();                     // may find that it has no room
+    revoke_all();                // nor does it know yet, perhaps
+    if (tight_ != nullptr && tight_->lane_number() == lane_number) tight_ = nullptr;
+    std::erase_if(lanes_, [&](const auto& lane) { return lane->lane_number() == lane_number; });
+    forget_routes();
+    return;
+  }
+  if (in.descriptors.size() != 3 || lane_at(lane_number) != nullptr) return;  // both asked at once
+  auto channel = Mapping<Channel>::of(in.descriptors[0].get());
+  auto shared_status = Mapping<SharedStatus>::of(in.descriptors[1].get());
+  if (!channel || !shared_status) return;
+  lanes_.push_back(std::make_unique<LocalPeer>(lane_number_, lane_number, std::move(channel), std::move(shared_status),
+                                               std::move(in.descriptors[2])));
+  lanes_.back()->ring = wire_ != WireChoice::udp;
+  if (one_copy_ != OneCopy::off) {
+    lanes_.back()->out.export_memory(
+        {.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
+  }
+  lanes_.back()->add_address(in.message.local_peer.address);
+  known_ = {};
+  known_is_local_peer_ = false;
+  if (receiver_.plain()) receiver_.set_plain(sockets_, false);  // this one may mark packets
+}
+
+// ---- out
+
+void Port::emit(const nic::OutPacket& packet) {
+  Route& route = route_to(packet.flow, wire::lane_number(packet.headers.bth.destination));
+  if (slow_) [[unlikely]] {
+    if (took_its_way_slowly(route, packet)) return;
+  }
+  if (route.lane == nullptr) {
+    if (is_out_of_reach(route, wire::lane_number(packet.headers.bth.destination))) [[unlikely]]
+      return;
+  } else {
+    use(*route.lane);
+    if (route.lane->ring) return emit_into_ring(route, packet);
+    route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
+                           wire::kIcrcBytes);
+  }
+  sender_.add(route.udp, packet);
+  if (packet.last) flush();  // somebody may be waiting for it; what the card does next can wait
+}
+
+void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
+  if (!route.lane->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
+  if (packet.one_copy || route.lane->out.unpublished() >= kShare) route.lane->publish();
+  if (packet.last) route.lane->show();
+}
+
+// False: nothing befalls it, and nobody looks.
+bool Port::took_its_way_slowly(const Route& route, const nic::OutPacket& packet) {
+  const world::Fate fate = faults_out_ ? faults_out_->judge(now_, packet.flow) : world::Fate{};
+  if (!tap_ && (!faults_out_ || faults_out_->leaves_alone(fate))) return false;
+  emit_slowly(flow_by(route, packet.flow), packet, fate);
+  return true;
+}
+
+void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Fate& fate) {
+  if (fate.drop && !tap_) return;  // nobody would see it
+  std::array<std::byte, kDatagram> datagram;
+  const std::size_t header_bytes =
+      wire::encode_headers(packet.headers, std::span(datagram).first<wire::kMaxHeaderBytes>());
+  std::byte* at = datagram.data() + header_bytes;
+  for (const nic::Fragment& piece : packet.payload) at = std::copy_n(piece.data, piece.bytes, at);
+  const std::span<const std::byte> payload(datagram.data() + header_bytes, at);
+  const std::uint32_t icrc = wire::icrc_of(flow, std::span(datagram).first(header_bytes), payload);
+  at = std::fill_n(at, packet.headers.bth.pad, std::byte{0});
+  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), icrc);
+  offer(flow, {datagram.data(), at + wire::kIcrcBytes}, fate);
+}
+
+void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  slow_ ? offer(flow, datagram, faults_out_ ? faults_out_->judge(now_, flow) : world::Fate{}) : leave(flow, datagram);
+}
+
+void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Fate& fate) {
+  if (!faults_out_) return departure()(flow, datagram, {});
+  const std::string_view why = faults_out_->carry_out(fate, now_, flow, datagram, departure());
+  if (!why.empty() && tap_) tap_->packet(now_, Direction::outbound, flow, datagram, why);
+}
+
+void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  const auto lane_number =
+      std::to_integer<std::uint32_t>(datagram[5]) >> 1;  // wire/headers.h: destination, behind 5 bytes
+  Route& route = route_to(flow, lane_number);
+  if (route.lane == nullptr) {
+    if (!is_out_of_reach(route, lane_number)) sender_.add(route.udp, flow, datagram);
+    return;
+  }
+  use(*route.lane);
+  if (route.lane->ring) {
+    if (!route.lane->out.write(flow, datagram)) ++ring_full_;
+  } else {
+    route.lane->count_sent(datagram.size());
+    sender_.add(route.udp, flow, datagram);
+  }
+}
+
+void Port::revoke_between(std::uint64_t from, std::uint64_t to) {
+  for (const auto& lane : lanes_) lane->out.revoke(from, to);
+}
+
+void Port::show() {
+  for (LocalPeer* lane : used_) lane->show();
+}
+
+void Port::flush() {
+  for (LocalPeer* lane : used_) lane->announce(now_);
+  if (!sender_.empty()) sender_.flush();
+  for (LocalPeer* lane : used_) {
+    lane->publish();
+    lane->used = false;
+    if (tight_ == nullptr && !lane->has_room()) wait_for(*lane);
+  }
+  used_.clear();
+}
+
+void Port::wait_for(LocalPeer& lane) {
+  if (lane.numb) return;
+  tight_ = &lane;
+  tight_since_ = now_;
+}
+
+bool Port::blocked() {
+  if (tight_ == nullptr) {
+    for (LocalPeer* lane : used_) {
+      if (!lane->has_room()) wait_for(*lane);
+    }
+    return tight_ != nullptr;
+  }
+  if (!tight_->has_room()) {
+    if (now_ - tight_since_ < kPatience) return true;
+    tight_->numb = true;  // one that takes nothing for so long loses packets, as on any wire, and nobody waits for it
+  }
+  tight_ = nullptr;
+  return false;
+}
+
+// ---- in
+
+std::size_t Port::fetch(std::span<const nic::OneCopyPiece> pieces) {
+  const auto export_of = [](const nic::OneCopyPiece& piece) -> const RingExport& {
+    return static_cast<const RingExport&>(piece.from.exported_by());
+  };
+  LocalPeer& exporter = *export_of(pieces.front()).exporter;
+  PeerReads reads;
+  for (const nic::OneCopyPiece& piece : pieces) {
+    if (export_of(piece).exporter != &exporter || !reads.add(piece.to, piece.from.address(), piece.from.size())) break;
+  }
+  return exporter.fetch(reads, export_of(pieces.front()).position);
+}
+
+Time Port::next_of_slow() const {
+  Time next = kNever;
+  if (faults_out_) next = std::min(next, faults_out_->next_deadline());
+  if (faults_in_) next = std::min(next, faults_in_->next_deadline());
+  if (tap_) next = std::min(next, tap_->next_deadline());
+  return next;
+}
+
+void Port::know(const wire::Address& source) {
+  known_ = source;
+  known_is_local_peer_ =
+      std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) { return lane->has_address(source); });
+  if (known_is_local_peer_) return;
+  stranger_at_ = now_;
+  if (receiver_.plain()) receiver_.set_plain(sockets_, false);
+}
+
+// Only strangers' packets pass switches that mark them, and only local peers tell that they do it themselves.
+void Port::choose_calls(std::size_t index) {
+  const bool marks = std::any_of(lanes_.begin(), lanes_.end(),
+                                 [](const auto& lane) { return lane->shared_status().marks.load() != 0; });
+  const bool plain = receiver_.one_at_a_time() && known_is_local_peer_ && !marks && !strangers_about();
+  if (plain && index < addresses_.size()) take_line(index);
+  if (plain != receiver_.plain()) return receiver_.set_plain(sockets_, plain);
+  receiver_.count_anew();
+}
+
+// To whoever the last datagram came from, by this socket; unless it sends from the port that all lanes share. There is
+// one at a time: the next when nothing has come by this one for long. What is in the socket still comes before what
+// comes by the line: the socket is the busy one.
+void Port::take_line(std::size_t index) {
+  const SocketAddress& from = receiver_.last_from();
+  if (line_.socket || port_of(from) == wire::kRocePort) return;
+  Descriptor socket = open_line(addresses_[index], from);
+  if (!socket) return;
+  line_ = {.socket = std::move(socket),
+           .flow = {.source = wire_address(from), .destination = addresses_[index], .source_port = port_of(from)},
+           .heard_at = now_};
+  sockets_.push_back(line_.socket.get());
+  ++lines_taken_;
+}
+
+void Port::drop_line() {
+  if (!line_.socket) return;
+  line_ = {};
+  sockets_.resize(addresses_.size());
+  busy_ = std::min(busy_, sockets_.size() - 1);
+}
+
+void Port::end_line() {
+  drop_line();
+  if (receiver_.plain()) receiver_.set_plain(sockets_, false);  // the next that is plain may have one
+}
+
+void Port::note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {
+  if (tap_)
+    tap_->packet(now_, Direction::inbound, flow, datagram,
+                 fmt::format("refused: {}: {}", weft::text(why).counter, weft::text(why).meaning));
+}
+
+}  // namespace weft::real

@@ -1,0 +1,118 @@
+// A port meets local peers at any time, even while it hears others, and takes sockets in whatever state they were left.
+#include "world/real/port/port.h"
+
+#include <array>
+#include <memory>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "world/real/udp/roce_socket.h"
+
+namespace weft::real {
+namespace {
+
+const wire::Address kHere = wire::Address::v4(127, 0, 4, 5);
+constexpr int kUdpGro = 104;  // linux/udp.h
+
+Descriptor shared_memory(std::size_t bytes) {
+  Descriptor memory(memfd_create("weft-port-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  return memory;
+}
+
+// What the broker hands out when two lanes meet.
+struct Meeting {
+  Descriptor channel = shared_memory(sizeof(Channel)), shared_status = shared_memory(sizeof(SharedStatus)),
+             wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  Mapping<Channel> rings = Mapping<Channel>::of(channel.get());
+  RingWriter out{rings->rings[1]};  // from the one with the higher lane number
+
+  void say(const wire::Flow& flow, std::span<const std::byte> packet) {
+    EXPECT_TRUE(out.write(flow, packet));
+    EXPECT_TRUE(out.publish());
+  }
+  [[nodiscard]] static Message introduction(std::uint32_t lane_number) {
+    Message m(Topic::met);
+    m.local_peer = {.address = kHere, .lane_number = lane_number};
+    return m;
+  }
+  [[nodiscard]] std::array<int, 3> descriptors() const { return {channel.get(), shared_status.get(), wake.get()}; }
+};
+
+class PortOfTheFirst : public testing::Test {
+ protected:
+  static constexpr std::uint8_t kOwnPlace = 1;
+
+  Conversation connect_with_broker() {
+    std::array<int, 2> ends{-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    broker = Conversation(Descriptor(ends[0]));
+    return Conversation(Descriptor(ends[1]));
+  }
+  void open(Descriptor socket) {
+    BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
+    joined.sockets.push_back(std::move(socket));
+    EXPECT_FALSE(port.open(std::move(joined), {&kHere, 1}, *shared_status, 0).has_value());
+  }
+  static Descriptor open_socket() {
+    return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  }
+  static bool is_on(int socket, int level, int option) {
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    EXPECT_EQ(getsockopt(socket, level, option, &value, &bytes), 0);
+    return value != 0;
+  }
+
+  const Settings settings{};
+  Conversation broker;  // its end
+  BrokerClient line{connect_with_broker()};
+  const std::unique_ptr<SharedStatus> shared_status = std::make_unique<SharedStatus>();
+  Port port{settings, line};
+};
+
+// Each time one more, so that the list has no room to spare at some of them. Bug: it grew while it was walked.
+TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
+  constexpr std::size_t kMost = 8;
+  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  open(open_socket());
+  std::array<Meeting, kMost> others;
+  for (std::size_t met = 0; met < kMost; ++met) {
+    const auto next = static_cast<std::uint8_t>(kOwnPlace + 1 + met);
+    std::array<std::byte, 64> packet{};
+    packet[5] = static_cast<std::byte>(next << 1);  // where the destination's lane number is
+    ASSERT_TRUE(broker.say(Meeting::introduction(next), {}, others[met].descriptors()));
+    for (std::size_t i = 0; i < met; ++i) others[i].say(flow, packet);
+    std::size_t heard = 0;
+    const auto answer = [&] {
+      if (port.local_peers() == met) port.send(flow, packet);
+    };
+    EXPECT_EQ(port.receive(
+                  true, [&](const auto&, auto, DatagramTraits) { ++heard; }, answer),
+              met > 0);
+    if (met == 0) answer();
+    EXPECT_EQ(heard, met);
+    ASSERT_EQ(port.local_peers(), met + 1);
+  }
+}
+
+// The broker keeps a lane number's socket for the next lane. Bug: one that had been left without segments and traffic
+// classes stayed so, and its next owner saw no mark of a congested switch.
+TEST_F(PortOfTheFirst, HearsOfSegmentsAndClassesWhateverTheLastOwnerOfItsSocketWanted) {
+  Descriptor socket = open_socket();
+  const int fd = socket.get();
+  hear_of_segments_and_classes(fd, false);
+  open(std::move(socket));
+  EXPECT_TRUE(is_on(fd, IPPROTO_UDP, kUdpGro));
+  EXPECT_TRUE(is_on(fd, IPPROTO_IP, IP_RECVTOS));
+}
+
+}  // namespace
+}  // namespace weft::real

@@ -1,0 +1,235 @@
+// What users write, in the environment and in weft.toml, and what they are told when it cannot be read.
+#include "world/real/settings/settings.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "world/real/settings/setting_table.h"
+
+namespace weft::real {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Variables = std::map<std::string, std::string>;
+
+class SettingsTest : public testing::Test {
+ protected:
+  SettingsTest() {
+    std::string name = (fs::temp_directory_path() / "weft-settings-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~SettingsTest() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& content) {
+    const std::string path = (folder_ / "my.toml").string();
+    std::ofstream(path) << content;
+    return path;
+  }
+  static tl::expected<Settings, std::string> from(Variables variables) {
+    variables.try_emplace("WEFT_CONFIG", "");  // no ./weft.toml
+    return Settings::from([&](const char* name) -> const char* {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+  }
+  static Settings good(const Variables& variables) {
+    const tl::expected<Settings, std::string> read = from(variables);
+    EXPECT_TRUE(read) << read.error();
+    return read.value_or(Settings{});
+  }
+  static std::string bad(const Variables& variables) {
+    const tl::expected<Settings, std::string> read = from(variables);
+    EXPECT_FALSE(read);
+    return read ? "" : read.error();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(SettingsTest, NothingIsSetAtFirst) {
+  const Settings usual = good({});
+  EXPECT_TRUE(usual.addresses.empty());
+  EXPECT_EQ(usual.wire, WireChoice::automatic);
+  EXPECT_EQ(usual.transport, TransportChoice::automatic);
+  EXPECT_TRUE(usual.impairments.empty());
+  EXPECT_TRUE(usual.impair_outbound);
+  EXPECT_FALSE(usual.impair_inbound);
+  EXPECT_EQ(usual.seed, 1u);
+  EXPECT_EQ(usual.pcap, "");
+  EXPECT_FALSE(usual.stats);
+  EXPECT_EQ(usual.max_qps, 16384u);
+  EXPECT_EQ(usual.policy, nic::Policy::round_robin);
+  EXPECT_EQ(usual.weights, nic::usual_weights());
+  EXPECT_EQ(usual.works_per_turn, 8u);
+  EXPECT_EQ(usual.burst_bytes, 16384u);
+  EXPECT_EQ(usual.one_copy, OneCopy::measured);
+}
+
+TEST_F(SettingsTest, EveryVariableIsRead) {
+  const Settings set = good({{"WEFT_ADDR", "127.0.0.2, fd00::7"},
+                             {"WEFT_TRANSPORT", "roce"},
+                             {"WEFT_WIRE", "udp"},
+                             {"WEFT_LOSS", "1%"},
+                             {"WEFT_DUP", "0.02"},
+                             {"WEFT_REORDER", "3%"},
+                             {"WEFT_CORRUPT", "0.04"},
+                             {"WEFT_ECN", "5%"},
+                             {"WEFT_DROP_NTH", "7,3"},
+                             {"WEFT_IMPAIR", "both"},
+                             {"WEFT_SEED", "18446744073709551615"},
+                             {"WEFT_PCAP", "x-%p.pcapng"},
+                             {"WEFT_STATS", "1"},
+                             {"WEFT_MAX_QPS", "100"},
+                             {"WEFT_POLICY", "weighted"},
+                             {"WEFT_WEIGHTS", "5,1, 255"},
+                             {"WEFT_WORKS_PER_TURN", "4"},
+                             {"WEFT_BURST_BYTES", "65536"},
+                             {"WEFT_ONE_COPY", "off"}});
+  EXPECT_THAT(set.addresses, ElementsAre(wire::Address::v4(127, 0, 0, 2),
+                                         wire::Address{{0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}));
+  EXPECT_EQ(set.transport, TransportChoice::roce);
+  EXPECT_EQ(set.wire, WireChoice::udp);
+  EXPECT_EQ(set.impairments.text(),
+            "loss=0.01,duplication=0.02,reordering=0.03,corruption=0.04,ecn=0.05,drop=7,drop=3");
+  EXPECT_TRUE(set.impair_outbound && set.impair_inbound);
+  EXPECT_EQ(set.seed, ~std::uint64_t{0});
+  EXPECT_EQ(set.pcap, "x-%p.pcapng");
+  EXPECT_TRUE(set.stats);
+  EXPECT_EQ(set.max_qps, 100u);
+  EXPECT_EQ(set.policy, nic::Policy::weighted);
+  EXPECT_EQ(set.weights, (nic::Weights{5, 1, 255, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+  EXPECT_EQ(set.works_per_turn, 4u);
+  EXPECT_EQ(set.burst_bytes, 65536u);
+  EXPECT_EQ(set.one_copy, OneCopy::off);
+}
+
+TEST_F(SettingsTest, AWholePlanComesFirstAndPartsChangeIt) {
+  EXPECT_EQ(good({{"WEFT_FAULTS", "loss=5%,drop=1,delay=2"}, {"WEFT_LOSS", "0.5"}, {"WEFT_DROP_NTH", "9"}})
+                .impairments.text(),
+            "loss=0.5,delay=2,drop=9");
+}
+
+TEST_F(SettingsTest, InboundAlone) {
+  const Settings set = good({{"WEFT_IMPAIR", "in"}});
+  EXPECT_FALSE(set.impair_outbound);
+  EXPECT_TRUE(set.impair_inbound);
+}
+
+TEST_F(SettingsTest, SetToNothingIsNotSet) {
+  Variables empty;
+  for (const Setting& one : all_settings()) empty[std::string(one.variable)] = "";
+  EXPECT_EQ(good(empty).max_qps, 16384u);
+}
+
+TEST_F(SettingsTest, TheFileSaysTheSame) {
+  const Settings set = good({{"WEFT_CONFIG", file("# a comment\n"
+                                                  "addr = ['127.0.0.2', '127.0.0.3']\n"
+                                                  "wire = 'shm'\n"
+                                                  "loss = 0.01\n"
+                                                  "dup = '2%'\n"
+                                                  "drop_nth = [4, 5]\n"
+                                                  "seed = 42\n"
+                                                  "stats = true\n"
+                                                  "max_qps = 65536\n"
+                                                  "policy = 'strict'\n"
+                                                  "weights = [2, 4]\n"
+                                                  "works_per_turn = 1\n"
+                                                  "burst_bytes = 4096\n"
+                                                  "faults = 'delay=1'\n")}});
+  EXPECT_EQ(set.addresses.size(), 2u);
+  EXPECT_EQ(set.wire, WireChoice::shm);
+  EXPECT_EQ(set.impairments.text(), "loss=0.01,duplication=0.02,delay=1,drop=4,drop=5");
+  EXPECT_EQ(set.seed, 42u);
+  EXPECT_TRUE(set.stats);
+  EXPECT_EQ(set.max_qps, 65536u);
+  EXPECT_EQ(set.policy, nic::Policy::strict);
+  EXPECT_EQ(set.weights[1], 4u);
+  EXPECT_EQ(set.works_per_turn, 1u);
+  EXPECT_EQ(set.burst_bytes, 4096u);
+}
+
+TEST_F(SettingsTest, TheEnvironmentWins) {
+  const std::string path = file("loss = 0.5\nseed = 3\nwire = 'shm'\ndrop_nth = 2\n");
+  const Settings set = good({{"WEFT_CONFIG", path}, {"WEFT_LOSS", "0"}, {"WEFT_SEED", "4"}, {"WEFT_DROP_NTH", "8,9"}});
+  EXPECT_EQ(set.impairments.text(), "drop=8,drop=9");
+  EXPECT_EQ(set.seed, 4u);
+  EXPECT_EQ(set.wire, WireChoice::shm);
+  EXPECT_TRUE(good({{"WEFT_CONFIG", path}, {"WEFT_FAULTS", "none"}}).impairments.empty());
+}
+
+TEST_F(SettingsTest, TheUsualFileIsInTheFolderAtHand) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  const auto nothing = [](const char*) -> const char* { return nullptr; };
+  EXPECT_EQ(Settings::from(nothing)->seed, 1u);
+  std::ofstream("weft.toml") << "seed = 77\n";
+  EXPECT_EQ(Settings::from(nothing)->seed, 77u);
+  EXPECT_EQ(good({{"WEFT_CONFIG", ""}}).seed, 1u);
+  fs::current_path(before);
+}
+
+TEST_F(SettingsTest, ErrorsNameTheVariableTheValueAndWhatIsAccepted) {
+  const auto says = [](const char* variable, const char* value, const char* accepted) {
+    EXPECT_THAT(bad({{variable, value}}),
+                AllOf(testing::StartsWith(std::string(variable) + ": "), HasSubstr(accepted)));
+  };
+  says("WEFT_LOSS", "2", "'2' is no probability: loss wants 0 ... 1, or 0% ... 100%");
+  says("WEFT_LOSS", "1%,drop=3", "'1%,drop=3' is no probability");
+  says("WEFT_DUP", "much", "'much' is no probability");
+  says("WEFT_DROP_NTH", "1,x", "'x' is no packet's number");
+  says("WEFT_DROP_NTH", "1,", "'' is no packet's number");
+  says("WEFT_FAULTS", "los=1", "there is no fault called 'los'");
+  says("WEFT_ADDR", "here", "'here' is no IP address, like 127.0.0.1 or fd00::1");
+  says("WEFT_ADDR", "127.0.0.1,127.0.0.1", "'127.0.0.1' stands there twice");
+  says("WEFT_ADDR", "fe80::1", "is of one link only");
+  says("WEFT_ADDR", "0.0.0.0", "is no host's address");
+  says("WEFT_ADDR", "224.0.0.1", "is a group's address");
+  says("WEFT_ADDR", "::1,::2,::3,::4,::5,::6,::7,::8,::9", "more than 8 addresses");
+  says("WEFT_TRANSPORT", "star", "'star' is none of auto, roce, srnic");
+  says("WEFT_WIRE", "tcp", "'tcp' is none of auto, udp, shm");
+  says("WEFT_IMPAIR", "up", "'up' is none of out, in, both");
+  says("WEFT_SEED", "-1", "'-1' is not a whole number below 2^64");
+  says("WEFT_STATS", "maybe", "'maybe' is none of 1, 0");
+  says("WEFT_MAX_QPS", "0", "'0' is not a whole number from 1 to 131072");
+  says("WEFT_MAX_QPS", "131073", "from 1 to 131072");
+  says("WEFT_POLICY", "fair", "'fair' is none of round-robin, weighted, strict");
+  says("WEFT_WEIGHTS", "1,0", "'0' is not a whole number from 1 to 255");
+  says("WEFT_WEIGHTS", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", "more than 16 weights");
+  says("WEFT_WORKS_PER_TURN", "0", "'0' is not a whole number from 1 to 32768");
+  says("WEFT_BURST_BYTES", "16K", "'16K' is not a whole number");
+}
+
+TEST_F(SettingsTest, ErrorsOfTheFileNameItsLine) {
+  const auto says = [this](const std::string& content, const char* what) {
+    EXPECT_THAT(bad({{"WEFT_CONFIG", file(content)}}), AllOf(HasSubstr("my.toml, line "), HasSubstr(what)));
+  };
+  says("\nloss = 7\n", "line 2: loss: '7' is no probability");
+  says("los = 0.1\n", "line 1: there is no setting called 'los'; known are addr,");
+  says("seed = 1\nseed = 2\n", "line 2: ");
+  says("loss = \n", "line 1: ");
+  says("[loss]\nx = 1\n", "line 1: loss wants a text");
+  says("addr = [['a']]\n", "addr wants a text");
+  EXPECT_THAT(bad({{"WEFT_CONFIG", "no-such-file.toml"}}), HasSubstr("cannot read no-such-file.toml: No such file"));
+}
+
+TEST(SettingTable, EveryKeyHasItsVariable) {
+  for (const Setting& one : all_settings()) {
+    std::string variable = "WEFT_" + std::string(one.key);
+    for (char& c : variable) c = static_cast<char>(std::toupper(c));
+    EXPECT_EQ(variable, one.variable);
+    EXPECT_EQ(find_setting(one.key), &one);
+    EXPECT_FALSE(one.meaning.empty() || one.type.empty());
+  }
+  EXPECT_EQ(find_setting("nothing"), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::real

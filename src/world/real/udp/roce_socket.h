@@ -1,0 +1,36 @@
+// A UDP socket of port 4791, one of a group that shares an address: the kernel hands each packet to the member whose
+// lane number is in the packet's queue pair number.
+#pragma once
+
+#include <tl/expected.hpp>
+
+#include "wire/types.h"
+#include "world/real/os/descriptor.h"
+#include "world/real/os/socket_address.h"
+#include "world/real/os/trouble.h"
+
+namespace weft::real {
+
+// The next member of the address's group: the first is lane number 0. Members must be made in order, by one owner, and
+// stay open: the kernel finds them by their index.
+[[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address);
+
+// A line: a socket of this address and port by which comes only what `from` sends. The kernel finds it by itself,
+// without asking who has which lane number, and who receives by it need not be told where a datagram came from. It is
+// bound to the address's device, and so is not of the group: the members' indices stay as they are. No descriptor:
+// there is none to be had, and all goes on coming by the group's.
+[[nodiscard]] Descriptor open_line(const wire::Address& own, const SocketAddress& from);
+
+// Does nobody have the port, not even as a group? A new group must not join an old one: the lane numbers would be
+// wrong.
+[[nodiscard]] bool port_is_free(const wire::Address& address);
+
+// Segments that arrive together stay together (UDP_GRO), and the traffic class of what arrives is told, for ECN.
+void hear_of_segments_and_classes(int socket, bool wanted);
+
+[[nodiscard]] int receive_buffer_bytes(int socket);
+
+// Does a datagram of 64 KB go in one piece to where this socket is connected?
+[[nodiscard]] bool takes_long_datagrams(int socket, int family);
+
+}  // namespace weft::real
