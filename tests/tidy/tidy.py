@@ -49,6 +49,13 @@ PACKAGE_HOST = re.compile(
     r"|\b(?:extra-)?[i]ndex-url\b|\b(?:[t]rusted-host)\b")
 UNFINISHED = re.compile(r"\b(?:T[O]DO|F[I]XME)\b")
 
+# Documents that lead a newcomer through the tree: what they name exists, and they stay readable.
+DOCS = {"docs/ARCHITECTURE.md", "docs/glossary.md"}
+ARCHITECTURE, ARCHITECTURE_LINES = "docs/ARCHITECTURE.md", 299
+DOC_NAME = re.compile(r"`([^`\s]+)`")
+DOC_SUFFIXES = (".h", ".cc", ".py", ".toml", ".md")
+DOC_FOLDERS = tuple("src/ tests/ docs/ nic/ host/ wire/ world/ verbs/ lab/ cli/ base/ cm/ native/".split())
+
 CPP = {".h", ".cc"}
 CODE = CPP | {".py", ".cmake"}
 
@@ -225,6 +232,30 @@ def check_size(path, lines):
         yield Finding(path, count, "file-length", f"{count} lines, {FILE_LINES} are allowed; a file is about one thing")
 
 
+# ---- rules for the documents that lead through the tree --------------------------------------------------------------
+
+
+def names_of(paths):
+    """What a document may call things: every file and folder, from the root or from src/, and plain file names."""
+    known = set(paths) | {str(folder) for path in paths for folder in Path(path).parents}
+    known |= {path[len("src/"):] for path in known if path.startswith("src/")}
+    return known | {Path(path).name for path in paths if path.startswith(("src/", "tests/", "docs/", "include/"))}
+
+
+def check_docs(path, text, known):
+    lines = text.rstrip("\n").split("\n")
+    if path == ARCHITECTURE and len(lines) > ARCHITECTURE_LINES:
+        yield Finding(path, len(lines), "docs", f"{len(lines)} lines, {ARCHITECTURE_LINES} are allowed; tell ideas, "
+                      "and leave numbers beside their constants")
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS:
+            yield Finding(path, number, "docs", f"{len(line)} columns, {COLUMNS} are allowed")
+        for name in DOC_NAME.findall(line):
+            if (name.endswith(DOC_SUFFIXES) or name.startswith(DOC_FOLDERS)) and name.rstrip("/") not in known:
+                yield Finding(path, number, "docs", f"{name} is not in the tree; write its path from the root or from "
+                              "src/, or its file name")
+
+
 # ---- exceptions ------------------------------------------------------------------------------------------------------
 
 
@@ -274,7 +305,9 @@ def project_files(root):
 def check(root):
     root = Path(root)
     exceptions, findings = read_allowances(root)
-    for path in project_files(root):
+    paths = project_files(root)
+    known = names_of(paths)
+    for path in paths:
         data = (root / path).read_bytes()
         if b"\0" in data:
             continue
@@ -282,6 +315,8 @@ def check(root):
         findings += check_text(path, text)
         if Path(path).suffix in CPP:
             findings += check_cpp(path, text)
+        if path in DOCS:
+            findings += check_docs(path, text, known)
     kept = [f for f in findings if not any(e.covers(f) for e in exceptions)]
     for e in exceptions:
         if not any(e.covers(f) for f in findings):

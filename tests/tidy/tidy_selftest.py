@@ -57,6 +57,8 @@ class Imports(Case):
         self.breaks("import", "src/world/sim/a.cc", '#include "world/direct/b.h"\n')
         self.breaks("import", "src/world/direct/a.cc", '#include "world/real/b.h"\n')
         self.breaks("import", "src/world/a.cc", '#include "world/sim/b.h"\n')
+        self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
+        self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
 
     def test_rooms_of_the_real_world_point_one_way(self):
         self.breaks("import", "src/world/real/shm/a.cc", '#include "world/real/port/b.h"\n')
@@ -65,9 +67,6 @@ class Imports(Case):
         self.breaks("import", "src/world/real/os/a.cc", '#include "world/real/attic/b.h"\n')
         self.keeps("src/world/real/lane/a.cc", '#include "world/real/os/b.h"\n#include "world/real/lane/c.h"\n')
         self.keeps("src/world/real/os/a_test.cc", '#include "world/real/lane/b.h"\n')
-
-        self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
-        self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
 
     def test_the_public_interface_starts_at_native(self):
         for room in ["base", "wire", "nic", "host", "cm"]:
@@ -219,6 +218,46 @@ class Sizes(Case):
         text = "int x;\n\nTEST(Card, Sends) {\n" + self.body(71) + "}\n"
         (found,) = findings({"src/nic/a_test.cc": text})
         self.assertEqual((found.line, found.name), (3, "Card.Sends"))
+
+
+class Docs(Case):
+    TREE = {"src/nic/card.h": HEADER, "tests/trust/a_test.cc": "", "include/weft/work.h": HEADER, "tools/b.py": "",
+            "profiles/c.toml": "", "README.md": ""}
+
+    def says(self, text):
+        """What tidy says about both documents when they stand in a tree and have this text."""
+        both = [findings(self.TREE | {path: text}) for path in sorted(tidy.DOCS)]
+        self.assertEqual(*[[(f.line, f.rule) for f in found] for found in both])
+        return [(f.line, f.rule) for f in both[0]]
+
+    def test_what_they_name_exists(self):
+        for name in ["nic/gone.h", "gone.h", "src/nic/gone.cc", "tests/gone", "nic/gone", "world/real/os", "gone.py",
+                     "gone.toml", "docs/gone.md", "lab/", "real/nic/card.h", "NIC/card.h"]:
+            self.assertEqual(self.says(f"first\nsee `{name}`\n"), [(2, "docs")], name)
+        self.assertEqual(self.says("`nic/card.h`, `nic/gone.h` and `gone.cc`\n"), [(1, "docs")] * 2)
+
+    def test_from_the_root_or_from_src_or_by_its_name(self):
+        for name in ["src/nic/card.h", "nic/card.h", "card.h", "src/nic", "nic/", "tests/trust/", "a_test.cc", "work.h",
+                     "include/weft/work.h", "tools/b.py", "profiles/c.toml", "README.md"]:
+            self.assertEqual(self.says(f"see `{name}`\n"), [], name)
+
+    def test_a_name_alone_is_not_looked_for_everywhere(self):
+        self.assertEqual(self.says("`b.py` and `c.toml`\n"), [(1, "docs")] * 2)
+
+    def test_other_words_are_no_paths(self):
+        self.assertEqual(self.says("`wire::parse`, `weft sim gone.toml`, `Card`, gone.h and `--wire`\n"), [])
+
+    def test_columns(self):
+        self.assertEqual(self.says("x\n" + "ü" * 121 + "\n"), [(2, "docs")])
+        self.assertEqual(self.says("ü" * 120 + "\n"), [])
+
+    def test_the_architecture_is_short(self):
+        self.breaks("docs", "docs/ARCHITECTURE.md", "x\n" * 300)
+        self.keeps("docs/ARCHITECTURE.md", "x\n" * 299)
+        self.keeps("docs/glossary.md", "x\n" * 300)
+
+    def test_other_documents_are_free(self):
+        self.keeps("docs/a.md", "`nic/gone.h`\n" * 400)
 
 
 class Exceptions(Case):
