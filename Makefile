@@ -4,26 +4,31 @@ WERROR ?= OFF
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 
-build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
+build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) $(3) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
+TESTED = -DWEFT_TESTS=ON -DWEFT_BENCH=ON
+UNTESTED = -DWEFT_TESTS=OFF -DWEFT_BENCH=OFF  # needs nothing that only tests need
 CARD = weft weft-broker weft_ibverbs weft_rdmacm weft_sysfs weft-connections
 suite = ctest --preset $(1) -j$(JOBS) --no-label-summary
 
-.PHONY: all bootstrap run demo test interop asan tsan bench fuzz format tidy clean
+.PHONY: all bootstrap bootstrap-run run demo test interop asan tsan bench fuzz format tidy clean
 
 all: bootstrap
-	@$(call build,release)
+	@$(call build,release,,$(TESTED))
 
 bootstrap:
 	@scripts/bootstrap
 
+bootstrap-run:
+	@scripts/bootstrap --run
+
 # A newcomer's first minute: builds what programs need to run on the card, and runs some.
-run: bootstrap
-	@$(call build,release,--target $(CARD))
+run: bootstrap-run
+	@$(call build,release,--target $(CARD),$(UNTESTED))
 	@scripts/first-minute
 
 # Every verb between simulated hosts that lose packets.
-demo: bootstrap
-	@$(call build,release,--target weft)
+demo: bootstrap-run
+	@$(call build,release,--target weft,$(UNTESTED))
 	@build/bin/weft demo
 
 test: all
