@@ -176,8 +176,10 @@ endfunction()
 # GoogleTest's headers take longer to read than most tests: they are read once for all.
 function(weft_share_test_header target)
   if(NOT TARGET weft_test_header)
-    file(WRITE "${CMAKE_BINARY_DIR}/test_header.cc" "")
-    add_library(weft_test_header OBJECT "${CMAKE_BINARY_DIR}/test_header.cc")
+    # A program, because it must be compiled as those that use it are.
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/test_header.cc" CONTENT "int main() {}\n")
+    add_executable(weft_test_header "${CMAKE_BINARY_DIR}/test_header.cc")
+    set_target_properties(weft_test_header PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/rooms")
     target_link_libraries(weft_test_header PRIVATE weft_flags GTest::gmock GTest::gtest)
     weft_compile_fast(weft_test_header)
     target_precompile_headers(weft_test_header PRIVATE <gmock/gmock.h> <gtest/gtest.h>)

@@ -157,7 +157,7 @@ class Device {
   static void forget_event(Channel& channel, CompletionQueue& cq);
   void lay_out(nic::Region& region);
   void forget_layout(nic::Region& region);
-  void revoke(const nic::Region& region);  // what has been lent of it
+  void revoke(const nic::Region& region);  // what has been exported of it
   [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
   [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);

@@ -62,7 +62,7 @@ QueuePair::~QueuePair() {
 // What the card keeps of it outside its context.
 void QueuePair::forget() {
   nic::CardState& card = device_.card_;
-  if (device_.exporter_ != nullptr && nic::may_have_lent(context_)) device_.exporter_->revoke_all();
+  if (device_.exporter_ != nullptr && nic::may_have_exported(context_)) device_.exporter_->revoke_all();
   leave_peer();
   card.timers.remove(slot_);
   card.ready.remove(slot_);

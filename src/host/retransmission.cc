@@ -19,7 +19,7 @@ void Retransmission::handle(const LossEvent& e) {
   if (c.qpn != e.qpn || e.kind == LossEvent::Kind::gone || c.dialect != nic::Dialect::srnic) return forget(e.slot);
   switch (e.kind) {
     case LossEvent::Kind::arrived: return on_arrived(e);
-    case LossEvent::Kind::exited: records_.erase(key_of(e.slot, e.stream)); return;
+    case LossEvent::Kind::exited: return receivers_.give_back(key_of(e.slot, e.stream));
     default: return on_outbound(e);
   }
 }
@@ -27,8 +27,7 @@ void Retransmission::handle(const LossEvent& e) {
 // ---- what comes in ---------------------------------------------------------------------------------------
 
 void Retransmission::on_arrived(const LossEvent& e) {
-  const auto [at, _] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<ReceiverRecord>, e.base);
-  auto& record = std::get<ReceiverRecord>(at->second);
+  ReceiverRecord& record = receivers_.get(key_of(e.slot, e.stream), e.base);
   if (const auto expected = record.arrived(e.psn, e.base)) {
     ControlMessage m = message(e, ControlMessage::Kind::advance);
     m.psn = *expected;
@@ -46,9 +45,7 @@ void Retransmission::on_arrived(const LossEvent& e) {
 // ---- what goes out ---------------------------------------------------------------------------------------
 
 void Retransmission::on_outbound(const LossEvent& e) {
-  const auto [at, _] = records_.try_emplace(key_of(e.slot, e.stream), std::in_place_type<SenderRecord>, e.base,
-                                            nic::srnic_window(card_.config));
-  auto& record = std::get<SenderRecord>(at->second);
+  SenderRecord& record = senders_.get(key_of(e.slot, e.stream), e.base, nic::srnic_window(card_.config));
   record.note_sent(e.retried, e.next);  // first: what arrives may be what was sent again just now
   record.acked(e.base);
   switch (e.kind) {
@@ -81,9 +78,9 @@ std::uint32_t Retransmission::reordering_room(const LossEvent& e) const {
 }
 
 void Retransmission::leave(const LossEvent& e) {
-  records_.erase(key_of(e.slot, e.stream));
+  senders_.give_back(key_of(e.slot, e.stream));
   const Stream other = e.stream == Stream::requests_out ? Stream::responses_out : Stream::requests_out;
-  if (!records_.contains(key_of(e.slot, other))) give_back_ring(e.slot);
+  if (!senders_.contains(key_of(e.slot, other))) give_back_ring(e.slot);
   ControlMessage m = message(e, ControlMessage::Kind::leave);
   m.count = e.told;
   answers_.push_back(m);
@@ -136,36 +133,30 @@ ControlMessage Retransmission::message(const LossEvent& e, ControlMessage::Kind 
 // ---- retry queues ----------------------------------------------------------------------------------------
 
 std::optional<std::uint16_t> Retransmission::ring_of(const LossEvent& e) {
-  if (const auto have = rings_.find(e.slot); have != rings_.end()) return have->second;
+  if (const std::uint16_t* have = rings_.find(e.slot)) return *have;
   if (free_rings_.empty()) return std::nullopt;
   const std::uint16_t ring = free_rings_.back();
   free_rings_.pop_back();
-  rings_.emplace(e.slot, ring);
+  rings_.add(e.slot, ring);
   card_.retries.make(ring).owner = e.qpn;
   return ring;
 }
 
 void Retransmission::give_back_ring(std::uint32_t slot) {
-  const auto have = rings_.find(slot);
-  if (have == rings_.end()) return;
-  card_.retries.erase(have->second);
-  free_rings_.push_back(have->second);
-  rings_.erase(have);
+  const std::uint16_t ring = rings_.take(slot, nic::RetryRing::kNoRing);
+  if (ring == nic::RetryRing::kNoRing) return;
+  card_.retries.erase(ring);
+  free_rings_.push_back(ring);
 }
 
 void Retransmission::forget(std::uint32_t slot) {
-  records_.erase(records_.lower_bound(key_of(slot, Stream::requests_out)),
-                 records_.upper_bound(key_of(slot, Stream::responses_in)));
+  for (const Stream in : {Stream::requests_in, Stream::responses_in}) receivers_.give_back(key_of(slot, in));
+  for (const Stream out : {Stream::requests_out, Stream::responses_out}) senders_.give_back(key_of(slot, out));
   give_back_ring(slot);
 }
 
 std::size_t Retransmission::bytes() const {
-  std::size_t sum = rings_.size() * sizeof(nic::RetryRing);
-  for (const auto& [_, record] : records_) {
-    sum += sizeof record;
-    if (const auto* sender = std::get_if<SenderRecord>(&record)) sum += sender->bytes() - sizeof *sender;
-  }
-  return sum;
+  return rings_.size() * sizeof(nic::RetryRing) + receivers_.bytes() + senders_.bytes();
 }
 
 }  // namespace weft::host

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <utility>
-#include <variant>
 #include <vector>
 
-#include "base/fixed_vector.h"
+#include "base/flat_map.h"
 #include "host/recovery/receiver_record.h"
+#include "host/recovery/record_pool.h"
 #include "host/recovery/sender_record.h"
 #include "nic/card_state.h"
 
@@ -32,11 +30,10 @@ class Retransmission {
   void forget(std::uint32_t slot);
 
   // Streams in recovery, and the memory held for them.
-  [[nodiscard]] std::size_t records() const { return records_.size(); }
+  [[nodiscard]] std::size_t records() const { return receivers_.size() + senders_.size(); }
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  using Record = std::variant<ReceiverRecord, SenderRecord>;
   using Key = std::uint64_t;  // slot and stream
   static Key key_of(std::uint32_t slot, nic::Stream stream) {
     return Key{slot} << 2 | static_cast<std::uint8_t>(stream);
@@ -55,8 +52,9 @@ class Retransmission {
   void give_back_ring(std::uint32_t slot);
 
   nic::CardState& card_;
-  std::map<Key, Record> records_;
-  std::map<std::uint32_t, std::uint16_t> rings_;  // of queue pairs that have something to send again
+  RecordPool<ReceiverRecord> receivers_;
+  RecordPool<SenderRecord> senders_;
+  FlatMap<std::uint32_t, std::uint16_t> rings_;  // of queue pairs that have something to send again
   std::vector<std::uint16_t> free_rings_;
   std::vector<nic::ControlMessage> answers_;
 };

@@ -174,7 +174,7 @@ class Card {
       with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
       settle_account(core_, c, true);
     }
-    if constexpr (kTurnsTakeTime<W>) {
+    if constexpr (W::kCapabilities.timed_turns) {
       c.scheduled = true;
       core_.world.turn_given(slot);
     }
@@ -255,7 +255,7 @@ class Card {
         open && c.dialect == Dialect::roce && info.dialect == Dialect::srnic && c.sent_psn == c.done_psn;
     if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back && !follows)) return false;
     if (falls_back) core_.revoke_from(c);
-    if (falls_back) completions_.flush_early(c);
+    if (falls_back) completions_.flush_out_of_order(c);
     begin_dialect(c, info.dialect, core_.state.config);
     core_.state.timers.disarm(core_.slot(c));
     with_transport(c, [&](auto& transport) {

@@ -134,7 +134,7 @@ struct CardState {
 };
 
 // Something that the peer has not acknowledged, and may still fetch from where it lies.
-inline bool may_have_lent(const Context& c) {
+inline bool may_have_exported(const Context& c) {
   return c.dialect == Dialect::srnic && (c.next_psn != c.unacked_psn || c.responses_under_way != 0);
 }
 

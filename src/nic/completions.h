@@ -150,11 +150,11 @@ class Completions {
     c.rnr_wait = c.owes_ack = c.responder_stopped = c.sq_stalled = false;
     c.inbound = Inbound::none;
     c.saved_pending = 0;
-    flush_early(c);
+    flush_out_of_order(c);
     flush(c);
   }
   // What came ahead of its turn will never have one. Entries of a shared receive queue come back to their owner.
-  void flush_early(Context& c) {
+  void flush_out_of_order(Context& c) {
     if (c.dialect != Dialect::srnic) return;
     ReorderNotes& notes = core_.state.reorder_notes;
     for (SrnicInbound* in : {&c.srnic.in, &c.responses.in}) {

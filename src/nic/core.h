@@ -16,6 +16,8 @@ namespace weft::nic {
 
 template <World W>
 class Core {
+  static_assert(check_capabilities<W>());
+
  public:
   Core(CardState& s, W& w) : state(s), world(w) {}
 
@@ -30,13 +32,15 @@ class Core {
   OutPacket out;
 
   [[nodiscard]] Time now() {
-    if constexpr (kHasClock<W>) {
+    if constexpr (W::kCapabilities.clock) {
       if (moment == kAsk) return world.look_at_clock();
     }
     return moment;
   }
   // What a completion says of itself. Where time has to be asked for it is, if the queue's owner wants to know.
-  [[nodiscard]] Time when(std::uint32_t cq_number) { return !kHasClock<W> || state.cqs[cq_number].timed ? now() : 0; }
+  [[nodiscard]] Time when(std::uint32_t cq_number) {
+    return !W::kCapabilities.clock || state.cqs[cq_number].timed ? now() : 0;
+  }
   [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
   [[gnu::cold, gnu::noinline]] void refuse(Refusal why) {
     state.counters.add(why);
@@ -73,7 +77,7 @@ class Core {
   // A far burst may be longer than what is left of the turn. A turn is there so that others need not wait long: a far
   // burst costs this card its headers, whatever its length. It is the last of its turn, and the window bounds it.
   [[nodiscard]] Burst burst_of(const Context& c, const Left& left) {
-    if constexpr (kCarriesBursts<W>) {
+    if constexpr (W::kCapabilities.bursts) {
       if (left.bytes <= path_mtu(c)) return {};
       out.flow.source = state.port.gids[c.gid_index];
       out.flow.destination = c.peer;
@@ -93,7 +97,7 @@ class Core {
 
   void schedule(Context& c) {
     if (c.scheduled) {
-      if constexpr (kTurnsTakeTime<W>) world.turn_wanted(slot(c));
+      if constexpr (W::kCapabilities.timed_turns) world.turn_wanted(slot(c));
       return;
     }
     c.scheduled = true;
@@ -123,7 +127,7 @@ class Core {
   }
   // Fetches exported payloads. How many of them, from the first, are in their places now.
   [[nodiscard, gnu::noinline]] std::size_t fetch([[maybe_unused]] std::span<const OneCopyPiece> pieces) {
-    if constexpr (kFetches<W>) {
+    if constexpr (W::kCapabilities.bursts) {
       const std::size_t there = world.fetch(pieces);
       count(Counter::one_copy_calls);
       count(Counter::one_copy_fetches, there);
@@ -134,13 +138,13 @@ class Core {
 
   // This queue pair ends, and the program will hear of it.
   void revoke_from(const Context& c) {
-    if constexpr (kLends<W>) {
-      if (may_have_lent(c)) world.revoke_all();
+    if constexpr (W::kCapabilities.bursts) {
+      if (may_have_exported(c)) world.revoke_all();
     }
   }
   // This window is about to close, or to open onto other memory.
   void revoke_behind(wire::Key window) {
-    if constexpr (kLends<W>) {
+    if constexpr (W::kCapabilities.bursts) {
       const Region* r = state.memory.find(window);
       if (r != nullptr && r->bound) world.revoke(r->host, r->length);
     }

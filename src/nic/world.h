@@ -52,11 +52,20 @@ struct Event {
   std::uint32_t number = 0;  // of the completion queue, the shared receive queue, or the QPN
 };
 
+// What a world can do beyond the calls that every world has. A world states it as `kCapabilities`. The card uses what
+// is stated, and does not compile with a world that lacks a method of it (check_capabilities).
+struct Capabilities {
+  bool bursts = false;  // consecutive packets leave as one, and payloads may stay in host memory for the peer to fetch
+  bool timed_turns = false;  // a queue pair's turn takes time
+  bool clock = false;        // the time takes a while to read: the world may tell the card kAsk instead
+};
+
 template <class W>
 concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion,
                          const Event& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose,
                          const void* from, std::size_t bytes, std::byte* to, std::span<const std::byte> data,
                          bool writes) {
+  { W::kCapabilities } -> std::convertible_to<Capabilities>;
   w.emit(packet);                // the port
   w.complete(cq, completion);    // written to host memory; the world calls reveal() when the host may see it
   w.notify(event);               // the host's programs
@@ -69,55 +78,53 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
 };
 
 // How long bursts to a peer may be, in bytes. Those that the peer fetches itself have limits of their own: shorter ones
-// than `far_from`, and those of longer messages than `far_message`, do not pay.
+// than `one_copy_from`, and those of longer messages than `one_copy_message`, do not pay.
 struct BurstLimits {
   std::uint32_t near = 0, one_copy = 0, one_copy_from = 0, one_copy_message = 0;
 };
 
-// Some worlds carry bursts, at least to some peers.
-template <class W>
-inline constexpr bool kCarriesBursts = requires(W w, const wire::Flow& flow, wire::Qpn destination) {
-  { w.burst_limits(flow, destination) } -> std::same_as<BurstLimits>;
-};
-
-// Some of those leave payloads in host memory for the peer to fetch (OutPacket::far). They revoke them when the program
-// may use that memory again though the peer has not acknowledged them: whoever fetches them later finds out that it is
-// too late (host/exporter.h).
-template <class W>
-inline constexpr bool kLends = requires(W w, const std::byte* from, std::uint64_t bytes) {
-  w.revoke_all();
-  w.revoke(from, bytes);
-};
-
-// A exported payload, or a part of one, and where it belongs.
+// An exported payload, or a part of one, and where it belongs.
 struct OneCopyPiece {
   std::byte* to = nullptr;
   wire::Payload from{};
 };
 inline constexpr std::size_t kOneCopyPieces = 4;  // that are fetched with one call
 
-// Some of those fetch exported payloads, at once and in this order. How many of them, from the first, were all there;
-// worlds may do fewer at a time, but not none.
+// Capabilities::bursts. burst_limits: to this peer. A payload that stays in host memory (OutPacket::one_copy) is
+// revoked when the program may use that memory again though the peer has not acknowledged it: whoever fetches it later
+// finds out that it is too late (host/exporter.h). fetch: exported payloads, at once and in this order; the answer is
+// how many of them, from the first, were all there. A world may do fewer at a time, but not none.
 template <class W>
-inline constexpr bool kFetches = requires(W w, std::span<const OneCopyPiece> pieces) {
+concept CarriesBursts = requires(W w, const wire::Flow& flow, wire::Qpn destination, const std::byte* from,
+                                 std::uint64_t bytes, std::span<const OneCopyPiece> pieces) {
+  { w.burst_limits(flow, destination) } -> std::same_as<BurstLimits>;
+  w.revoke_all();
+  w.revoke(from, bytes);
   { w.fetch(pieces) } -> std::same_as<std::size_t>;
 };
 
-// In some worlds a queue pair's turn takes time, and until it has ended the queue pair does not stand in the schedule
-// queue. They are told that a turn has been given, and that one is wanted while it lasts; then, and only then, they say
-// when it has ended (Card::on_dequeue).
+// Capabilities::timed_turns. Until its turn has ended a queue pair does not stand in the schedule queue. The world is
+// told that a turn has been given, and that one is wanted while it lasts; then, and only then, it says when the turn
+// has ended (Card::on_dequeue).
 template <class W>
-inline constexpr bool kTurnsTakeTime = requires(W w, std::uint32_t slot) {
+concept TimesTurns = requires(W w, std::uint32_t slot) {
   w.turn_given(slot);
   w.turn_wanted(slot);
 };
 
-// Some worlds have a clock that takes a while to read. They may tell the card kAsk instead of the time, and are asked
-// for it when somebody wants to know.
+// Capabilities::clock. Who was told kAsk asks for the time when somebody wants to know it.
 inline constexpr Time kAsk = std::numeric_limits<Time>::min();
 template <class W>
-inline constexpr bool kHasClock = requires(W w) {
+concept HasClock = requires(W w) {
   { w.look_at_clock() } -> std::same_as<Time>;
 };
+
+template <World W>
+consteval bool check_capabilities() {
+  static_assert(!W::kCapabilities.bursts || CarriesBursts<W>, "a world with bursts has all methods of CarriesBursts");
+  static_assert(!W::kCapabilities.timed_turns || TimesTurns<W>, "a world with timed turns has those of TimesTurns");
+  static_assert(!W::kCapabilities.clock || HasClock<W>, "a world with a clock has look_at_clock()");
+  return true;
+}
 
 }  // namespace weft::nic

@@ -40,7 +40,7 @@ enum class Opcode : std::uint8_t {
   // What has arrived of requests, of responses? Nothing of a message is in them, and an acknowledgement answers them.
   srnic_probe = 0xD8, srnic_response_probe = 0xD9,
   srnic_response_ack = 0xDE,
-  // With a ACK for what the other side has sent: + 0x20.
+  // With an ACK for what the other side has sent: + 0x20.
   srnic_send_only_srnic_ack = 0xE4, srnic_write_only_srnic_ack = 0xEA,
 };
 // clang-format on

@@ -1,5 +1,5 @@
 // The payload of a packet: bytes at hand, or bytes that still lie in the sender's memory (far) and that only the world
-// can fetch from there. A exported payload has a length like any other, so a packet is judged without it; but whoever
+// can fetch from there. An exported payload has a length like any other, so a packet is judged without it; but whoever
 // wants the bytes has to say near(), which a far one does not have.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weft::wire {
 
-// Where a exported payload is from, as the world that will fetch it knows it: worlds derive their own from this.
+// Where an exported payload is from, as the world that will fetch it knows it: worlds derive their own from this.
 struct Export {};
 
 class Payload {
@@ -22,7 +22,7 @@ class Payload {
     // NOLINTNEXTLINE(google-explicit-constructor): bytes at hand are a payload
     Payload(const Bytes& near) : Payload(near.data(), near.size()) {}
 
-    // The loan outlives the packet.
+    // The export outlives the packet.
     static Payload exported(const Export& exported_by, std::uint64_t address, std::size_t bytes) {
       Payload out;
       out.address_ = address;

@@ -24,6 +24,8 @@ struct Read {
 
 class Recorder {
  public:
+  static constexpr nic::Capabilities kCapabilities{};
+
   explicit Recorder(host::Device& device) : device_(device) {}
 
   void emit(const nic::OutPacket& packet) {

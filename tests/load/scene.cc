@@ -24,7 +24,7 @@ BedSpec bed_of(const Load& load, std::uint64_t seed) {
   spec.card.srnic_window_packets = 1024;  // as between programs: more than a peer's window has to begin with
   spec.arena_bytes = 2 * std::size_t{std::max(load.bytes, 64U)};
   spec.cq_entries = 2 * most * load.messages;
-  spec.burst_bytes = spec.far_bytes = 0;
+  spec.burst_bytes = spec.one_copy_bytes = 0;
   spec.turns_first = false;
   return spec;
 }

@@ -178,7 +178,7 @@ TEST(ReceiverNotReady, HoldsBackAllThatFollows) {
 
 TEST(ReceiverNotReady, RepeatsOnlyTheLastPacketOfAWriteWithImmediate) {
   BedSpec spec;
-  spec.burst_bytes = spec.far_bytes = 0;  // of what travels as one, all is refused
+  spec.burst_bytes = spec.one_copy_bytes = 0;  // of what travels as one, all is refused
   Bed bed(spec);
   auto [a, b] = bed.connect({.mtu = 256});
   a.post({.id = 1, .kind = WorkKind::write_immediate, .local = {{0, 700}}, .remote = 4096});

@@ -18,7 +18,7 @@ BedSpec lending(sim::FaultPlan faults = {}) {
   faults.script.push_back({sim::Fault::drop, kNever});  // with a plan, what travels is counted
   BedSpec spec = srnic_bed(std::move(faults));
   spec.burst_bytes = 2 * kMtu;
-  spec.far_bytes = kOneCopy;
+  spec.one_copy_bytes = kOneCopy;
   return spec;
 }
 
@@ -69,7 +69,7 @@ TEST(FarBursts, AreFetchedWhenTheyArePlaced) {
   // Each message in two; the first part of the SEND into two pieces of its receive.
   EXPECT_EQ(exchange(lending()).fetched, 4U * 2 + 1);
   BedSpec near = lending();
-  near.far_bytes = 0;
+  near.one_copy_bytes = 0;
   EXPECT_EQ(exchange(near).fetched, 0U);
 }
 

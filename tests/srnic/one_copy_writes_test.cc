@@ -16,7 +16,7 @@ BedSpec looking_after(Time delay, sim::FaultPlan faults = {}) {
   faults.script.push_back({sim::Fault::drop, kNever});  // with a plan, what travels is counted
   BedSpec spec = srnic_bed(std::move(faults));
   spec.burst_bytes = 2 * kMtu;
-  spec.far_bytes = 4 * kMtu;
+  spec.one_copy_bytes = 4 * kMtu;
   spec.look_after = delay;
   return spec;
 }

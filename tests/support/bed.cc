@@ -77,7 +77,7 @@ nic::Dialect usual_dialect() noexcept {
 }
 
 std::uint32_t usual_burst_bytes() noexcept { return number_in("WEFT_TEST_TRAINS"); }
-std::uint32_t usual_far_bytes() noexcept { return number_in("WEFT_TEST_FAR"); }
+std::uint32_t usual_one_copy_bytes() noexcept { return number_in("WEFT_TEST_FAR"); }
 
 std::uint32_t Step::length() const {
   std::uint32_t sum = 0;
@@ -91,7 +91,7 @@ Node::Node(sim::Host& on, const BedSpec& spec)
       cq(*on.device().create_cq(spec.cq_entries)),
       arena(on.allocate(domain, spec.arena_bytes, kEveryRight)) {
   host.join_packets(spec.burst_bytes);
-  host.lend_payloads(spec.far_bytes);
+  host.export_payloads(spec.one_copy_bytes);
   host.give_turns_first(spec.turns_first);
   host.look_after(spec.look_after);
   fill(arena.bytes, arena_seed(spec.seed, on.index()));

@@ -37,7 +37,7 @@ inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_sr
 // How much of a message may travel as one, where tests do not say: nothing, or what WEFT_TEST_TRAINS says.
 [[nodiscard]] std::uint32_t usual_burst_bytes() noexcept;
 // Likewise with its payload left behind until it is placed: WEFT_TEST_FAR.
-[[nodiscard]] std::uint32_t usual_far_bytes() noexcept;
+[[nodiscard]] std::uint32_t usual_one_copy_bytes() noexcept;
 
 struct BedSpec {
   std::uint64_t seed = 1;
@@ -46,7 +46,7 @@ struct BedSpec {
   std::uint64_t bottleneck = 0;  // bits a second of the links from a switch to the hosts; 0: as fast as the others
   nic::CardConfig card = kSmallCard;
   nic::Dialect dialect = usual_dialect();
-  std::uint32_t burst_bytes = usual_burst_bytes(), far_bytes = usual_far_bytes();
+  std::uint32_t burst_bytes = usual_burst_bytes(), one_copy_bytes = usual_one_copy_bytes();
   bool turns_first = usual_burst_bytes() != 0;  // as it is where bursts are: what is owed may travel with a message
   Time look_after = 0;                          // packets that have come within this time are looked at together
   std::uint16_t port_mtu = 4096;

@@ -100,7 +100,7 @@ void Attack::packet() {
   }
   ++packets_;
   const Effects got = victim_.receive_frame(frame);
-  // A ACK may cost all that is under way, once.
+  // An ACK may cost all that is under way, once.
   require(got.sent.size() <= (srnic ? 3U * victim_.device().card().config.window_packets : 96U),
           "one packet caused a flood");
   require(addressed != nullptr || got.touched.empty(), "a packet for nobody changed a queue pair");

@@ -194,11 +194,11 @@ Effects Victim::receive(const Crafted& packet) {
   return settle();
 }
 
-Effects Victim::receive_burst(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes) {
+Effects Victim::receive_burst(const Crafted& packet, std::uint32_t packets, std::size_t one_copy_bytes) {
   const wire::Export exported_by;
   wire::Packet burst = packet.packet();
   burst.packets = packets;
-  burst.payload = wire::Payload::exported(exported_by, 0xDEAD'0000, far_bytes);
+  burst.payload = wire::Payload::exported(exported_by, 0xDEAD'0000, one_copy_bytes);
   hear(burst);
   return settle();
 }

@@ -42,6 +42,8 @@ class SeededNumbers final : public host::RandomSource {  // splitmix64
 // The world that writes down what the card does to it.
 class RecordingWorld {
  public:
+  static constexpr nic::Capabilities kCapabilities{.bursts = true};
+
   explicit RecordingWorld(host::Device& device) : device_(device) {}
 
   void emit(const nic::OutPacket& packet);
@@ -50,6 +52,9 @@ class RecordingWorld {
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data);
   std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);
+  nic::BurstLimits burst_limits(const wire::Flow&, wire::Qpn) { return {}; }
+  void revoke_all() {}
+  void revoke(const std::byte*, std::uint64_t) {}
   void read(nic::BusRead, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool writes) { return writes ? writable : readable; }
@@ -163,7 +168,8 @@ class Victim {
 
   // -- inputs, and all that each of them causes --
   Effects receive(const Crafted& packet);
-  Effects receive_burst(const Crafted& packet, std::uint32_t packets, std::size_t far_bytes);  // its payload is far
+  Effects receive_burst(const Crafted& packet, std::uint32_t packets,
+                        std::size_t one_copy_bytes);        // its payload is far
   Effects receive_all(std::span<const Crafted> packets);    // before the card has a chance to answer the first
   Effects receive_frame(std::span<const std::byte> frame);  // bytes from the wire
   Effects receive_datagram(std::span<const std::byte> udp_payload, const wire::Flow& flow);

@@ -4,10 +4,18 @@
 
 namespace weft::host {
 
+void ReceiverRecord::restart(wire::Psn expected) {
+  base_ = end_ = expected;
+  here_.clear();
+  holes_.clear();
+  news_.clear();
+  tellings_ = 0;
+}
+
 std::optional<wire::Psn> ReceiverRecord::arrived(wire::Psn psn, wire::Psn expected) {
   // The card has moved on, and we missed it; so far on, perhaps, that it looks as if it were behind us.
   const std::int32_t behind = base_.ahead_of(expected);
-  if (behind >= static_cast<std::int32_t>(PacketBitmap::kBits)) *this = ReceiverRecord(expected);
+  if (behind >= static_cast<std::int32_t>(PacketBitmap::kBits)) restart(expected);
   if (behind < 0) move_base(expected);
   const std::int32_t ahead = psn.ahead_of(base_);
   if (ahead >= static_cast<std::int32_t>(PacketBitmap::kBits)) return std::nullopt;

@@ -12,7 +12,9 @@ namespace weft::host {
 
 class ReceiverRecord {
  public:
-  explicit ReceiverRecord(wire::Psn expected) : base_(expected), end_(expected) {}
+  ReceiverRecord() = default;
+  explicit ReceiverRecord(wire::Psn expected) { restart(expected); }
+  void restart(wire::Psn expected);
 
   // A packet is here. The new expected PSN, if that changes it.
   [[nodiscard]] std::optional<wire::Psn> arrived(wire::Psn psn, wire::Psn expected);
@@ -28,6 +30,8 @@ class ReceiverRecord {
     news_.clear();
   }
 
+  [[nodiscard]] std::size_t bytes() const { return sizeof *this; }
+
  private:
   struct Hole {
     wire::Psn psn;
@@ -41,7 +45,7 @@ class ReceiverRecord {
   void note_filled(wire::Psn psn);
   void move_base(wire::Psn to);
 
-  wire::Psn base_, end_;  // expected; one past the newest
+  wire::Psn base_{}, end_{};  // expected; one past the newest
   PacketBitmap here_;
   std::vector<Hole> holes_;
   std::vector<Gap> news_;

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace weft::host {
 
-SenderRecord::SenderRecord(wire::Psn unacked, std::uint32_t window)
-    : base_(unacked),
-      newest_(unacked),
-      proven_(unacked),
-      end_there_(unacked),
-      end_resent_(unacked),
-      resent_at_(std::bit_ceil(std::clamp(window, 1U, PacketBitmap::kBits))) {}
+// What resent_at_ says counts only where resent_ has a bit.
+void SenderRecord::restart(wire::Psn unacked, std::uint32_t window) {
+  base_ = newest_ = proven_ = end_there_ = end_resent_ = unacked;
+  there_.clear();
+  forget_resending();
+  resent_at_.resize(std::bit_ceil(std::clamp(window, 1U, PacketBitmap::kBits)));
+}
 
 void SenderRecord::note_arrived(wire::Psn psn) {
   const wire::Psn when = sent_at(psn).earliest;
@@ -58,9 +59,8 @@ void SenderRecord::note_asked(wire::Psn from, std::uint32_t count, std::uint16_t
 }
 
 void SenderRecord::note_sent(std::uint16_t end, wire::Psn next) {
-  while (!asked_.empty() && static_cast<std::int16_t>(end - asked_.front().entry) > 0) {
-    const Asked sent = asked_.front();
-    asked_.pop_front();
+  while (asked_done_ != asked_.size() && static_cast<std::int16_t>(end - asked_[asked_done_].entry) > 0) {
+    const Asked sent = asked_[asked_done_++];
     for (std::uint32_t i = 0; i < sent.count; ++i) {
       const wire::Psn psn = sent.from.plus(i);
       if (psn.ahead_of(base_) < 0 || !asked_for_.has(psn)) continue;
@@ -69,6 +69,7 @@ void SenderRecord::note_sent(std::uint16_t end, wire::Psn next) {
       resent_at_[place(psn)] = {sent.next, next};
     }
   }
+  asked_.erase(asked_.begin(), asked_.begin() + static_cast<std::ptrdiff_t>(std::exchange(asked_done_, 0)));
 }
 
 }  // namespace weft::host

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -16,8 +15,10 @@ namespace weft::host {
 
 class SenderRecord {
  public:
+  SenderRecord() = default;
   // `window`: no more than so many packets are ever under way.
-  SenderRecord(wire::Psn unacked, std::uint32_t window);
+  SenderRecord(wire::Psn unacked, std::uint32_t window) { restart(unacked, window); }
+  void restart(wire::Psn unacked, std::uint32_t window);
 
   [[nodiscard]] wire::Psn base() const { return base_; }
 
@@ -29,6 +30,7 @@ class SenderRecord {
     resent_.clear();
     asked_for_.clear();
     asked_.clear();
+    asked_done_ = 0;
   }
   // All that was sent before `next`, and not again since, has arrived or never will.
   void assume_lost(wire::Psn next) {
@@ -80,18 +82,19 @@ class SenderRecord {
   [[nodiscard]] std::size_t place(wire::Psn psn) const { return psn.raw() & (resent_at_.size() - 1); }
   void note_arrived(wire::Psn psn);
 
-  wire::Psn base_;
-  wire::Psn newest_;      // latest time of sending of a packet that has arrived
-  wire::Psn proven_;      // what was sent before this time has arrived or is lost
-  wire::Psn end_there_;   // one past the newest packet that has arrived
-  wire::Psn end_resent_;  // one past the newest packet that was sent again
+  wire::Psn base_{};
+  wire::Psn newest_{};      // latest time of sending of a packet that has arrived
+  wire::Psn proven_{};      // what was sent before this time has arrived or is lost
+  wire::Psn end_there_{};   // one past the newest packet that has arrived
+  wire::Psn end_resent_{};  // one past the newest packet that was sent again
   struct Asked {
     wire::Psn from, next;
     std::uint32_t count;
     std::uint16_t entry;
   };
   PacketBitmap there_, asked_for_, resent_;
-  std::deque<Asked> asked_;  // in the order of the retry queue
+  std::vector<Asked> asked_;    // in the order of the retry queue,
+  std::size_t asked_done_ = 0;  // from here on
   std::vector<Sent> resent_at_;
 };
 

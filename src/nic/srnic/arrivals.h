@@ -18,7 +18,7 @@ class Arrivals {
 
   // `side` is the half that the packet is for:
   //   bool in_order(c, p)                       carries it out; true: the expected PSN moves on
-  //   Early early(c, p)                         places it, and remembers how it ends
+  //   OutOfOrder out_of_order(c, p)              places it, and remembers how it ends
   //   bool deliver(c, note)                     its turn has come; false: it was refused, and nothing follows
   template <class Side>
   void on_packet(Side& side, Context& c, const Inflow& f, const wire::Packet& p) {

@@ -124,7 +124,7 @@ class ResponsesOut {
   }
 
   struct Slice {
-    bool asks = false;  // for a ACK in any case
+    bool asks = false;  // for an ACK in any case
     Burst burst{};
   };
   // One packet of a response, or a burst of them.

@@ -17,6 +17,8 @@ namespace weft::direct {
 
 class Effects {
  public:
+  static constexpr nic::Capabilities kCapabilities{};
+
   Effects(host::Device& device, FrameRing& out, Icrc icrc) : device_(device), out_(out), icrc_(icrc) {}
 
   void emit(const nic::OutPacket& packet) { out_.send(packet, icrc_); }

@@ -5,13 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "nic/world.h"
-#include "wire/codec.h"
-#include "wire/icrc.h"
+#include "wire/datagram.h"
 
 namespace weft::direct {
 
@@ -34,29 +33,19 @@ class FrameRing {
   [[nodiscard]] const Frame& peek(std::uint32_t i) const { return frames_[(head_ + i) & mask_]; }
   void drop(std::uint32_t n) { head_ += n; }
 
+  // The next one that is sent does not arrive.
+  void lose_next() { loses_ = true; }
+
   void send(const nic::OutPacket& packet, Icrc icrc) {
-    if (room() == 0) {
+    if (room() == 0 || std::exchange(loses_, false)) {
       ++lost_;
       return;
     }
     Frame& f = frames_[tail_++ & mask_];
     f.flow = packet.flow;
-    const std::size_t header_bytes =
-        wire::encode_headers(packet.headers, std::span(f.datagram).first<wire::kMaxHeaderBytes>());
-    std::byte* at = f.datagram.data() + header_bytes;
-    for (const nic::Fragment& piece : packet.payload) {
-      std::memcpy(at, piece.data, piece.bytes);
-      at += piece.bytes;
-    }
-    const std::uint8_t pad = packet.headers.bth.pad;
-    std::memset(at, 0, pad + wire::kIcrcBytes);
-    at += pad;
-    f.bytes = static_cast<std::uint32_t>(at - f.datagram.data() + wire::kIcrcBytes);
-    if (icrc == Icrc::both_ends) {
-      const std::span<const std::byte> whole(f.datagram.data(), f.bytes - wire::kIcrcBytes);
-      const std::uint32_t crc = wire::icrc_of(f.flow, whole.first(header_bytes), whole.subspan(header_bytes));
-      wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), crc);
-    }
+    const std::byte* const end = wire::encode_datagram(packet.headers, packet.payload, f.datagram.data());
+    f.bytes = static_cast<std::uint32_t>(end - f.datagram.data());
+    if (icrc == Icrc::both_ends) wire::seal_datagram(f.flow, std::span(f.datagram).first(f.bytes));
   }
 
  private:
@@ -64,6 +53,7 @@ class FrameRing {
   std::uint32_t mask_;
   std::uint32_t head_ = 0, tail_ = 0;
   std::uint64_t lost_ = 0;
+  bool loses_ = false;
 };
 
 }  // namespace weft::direct

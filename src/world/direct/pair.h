@@ -41,6 +41,8 @@ class Pair {
     a_.drive(0);
     b_.drive(0);
   }
+  // The next packet that a sends does not arrive.
+  void lose_next_of_a() { there_.lose_next(); }
   [[nodiscard]] std::uint64_t lost() const { return there_.lost() + back_.lost(); }
 
  private:

@@ -17,6 +17,8 @@ namespace weft::sim {
 
 class CardWorld final : public host::Exporter {
  public:
+  static constexpr nic::Capabilities kCapabilities{.bursts = true};
+
   CardWorld(Network& network, HostIndex index, host::Device& device)
       : network_(network), index_(index), device_(device) {
     device.set_exporter(this);
@@ -26,7 +28,7 @@ class CardWorld final : public host::Exporter {
   CardWorld(const CardWorld&) = delete;
   CardWorld& operator=(const CardWorld&) = delete;
 
-  // Host memory may change while a packet is under way, so the parcel takes a copy with it; unless it is far.
+  // Host memory may change while a packet is under way, so the parcel takes a copy with it; unless it is exported.
   void emit(const nic::OutPacket& packet) {
     const ParcelId id = packet.one_copy ? network_.parcels().make_hollow(packet.payload_bytes)
                                         : network_.parcels().make(packet.payload_bytes);
@@ -36,8 +38,8 @@ class CardWorld final : public host::Exporter {
     parcel.packets = static_cast<std::uint16_t>(packet.packets);
     if (packet.one_copy) {
       parcel.exported_by.from = packet.payload.front().data;
-      parcel.exported_by.recalls = &recalls_;
-      parcel.exported_by.recalls_then = recalls_;
+      parcel.exported_by.revocations = &revocations_;
+      parcel.exported_by.revocations_then = revocations_;
       return network_.send(index_, id);
     }
     std::byte* to = parcel.payload().data();
@@ -48,20 +50,20 @@ class CardWorld final : public host::Exporter {
     network_.send(index_, id);
   }
   nic::BurstLimits burst_limits(const wire::Flow&, wire::Qpn) {
-    return {.near = burst_bytes, .one_copy = far_bytes, .one_copy_from = 0, .one_copy_message = ~0U};
+    return {.near = burst_bytes, .one_copy = one_copy_bytes, .one_copy_from = 0, .one_copy_message = ~0U};
   }
   std::size_t fetch(std::span<const nic::OneCopyPiece> pieces) {
     std::size_t fetched = 0;
     for (const nic::OneCopyPiece& piece : pieces) {
-      const auto& exported_by = static_cast<const ParcelLoan&>(piece.from.exported_by());
-      if (*exported_by.recalls != exported_by.recalls_then) break;
+      const auto& exported_by = static_cast<const ParcelExport&>(piece.from.exported_by());
+      if (*exported_by.revocations != exported_by.revocations_then) break;
       std::memcpy(piece.to, std::bit_cast<const std::byte*>(piece.from.address()), piece.from.size());
       ++fetched;
     }
     return fetched;
   }
-  void revoke_all() override { ++recalls_; }
-  void revoke(const std::byte*, std::uint64_t) override { ++recalls_; }
+  void revoke_all() override { ++revocations_; }
+  void revoke(const std::byte*, std::uint64_t) override { ++revocations_; }
   void complete(std::uint32_t cq, const nic::Completion& done);
   void notify(const nic::Event& event);
   // Over the bus to the host's software, where it is heard after the control queue's delay.
@@ -81,7 +83,7 @@ class CardWorld final : public host::Exporter {
   };
   [[nodiscard]] std::deque<TimedLoss>& losses() { return losses_; }
   std::uint32_t burst_bytes = 0;                // what may travel as one; no network does that
-  std::uint32_t far_bytes = 0;                  // likewise, with the payload left behind
+  std::uint32_t one_copy_bytes = 0;             // likewise, with the payload left behind
   Time control_delay = 0;                       // of the control queue, each way
   std::uint64_t lost_from = 1, lost_count = 0;  // these loss events never arrive; the first is 1
 
@@ -94,7 +96,7 @@ class CardWorld final : public host::Exporter {
   host::Device& device_;
   bool news_ = false;
   std::uint64_t told_ = 0;
-  std::uint64_t recalls_ = 0;
+  std::uint64_t revocations_ = 0;
   std::deque<TimedLoss> losses_;
 };
 

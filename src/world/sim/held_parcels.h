@@ -36,7 +36,7 @@ class HeldParcels {
 
  private:
   struct Kept {
-    ParcelLoan exported_by;
+    ParcelExport exported_by;
     std::vector<std::byte> bytes;
   };
   std::vector<wire::Packet> packets_;

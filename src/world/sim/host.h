@@ -68,7 +68,7 @@ class Host {
     effects_.burst_bytes = bytes;
   }
   // Likewise, but the payload stays behind until the receiver places it.
-  void lend_payloads(std::uint32_t bytes) { effects_.far_bytes = bytes; }
+  void export_payloads(std::uint32_t bytes) { effects_.one_copy_bytes = bytes; }
   // Queue pairs have their turn before what is owed is sent, which then may travel with a message.
   void give_turns_first(bool on) { turns_first_ = on; }
   // Packets are looked at so long after the first of them has come, all at once. Those that came to be refused are not

@@ -29,12 +29,12 @@ constexpr std::uint32_t wire_bytes(bool v4, wire::Opcode opcode, std::uint32_t p
   return (frame < 64 ? 64 : frame) + 20;
 }
 
-// A payload that stays in the sending host's memory until it is placed. The sender counts its recalls: one since the
-// packet was sent, and the packet is lost.
-struct ParcelLoan : wire::Export {
-  const std::byte* from = nullptr;         // nullptr: it travels
-  const std::uint64_t* recalls = nullptr;  // the sender's
-  std::uint64_t recalls_then = 0;
+// A payload that stays in the sending host's memory until it is placed. The sender counts its revocations: one since
+// the packet was sent, and the packet is lost.
+struct ParcelExport : wire::Export {
+  const std::byte* from = nullptr;             // nullptr: it travels
+  const std::uint64_t* revocations = nullptr;  // the sender's
+  std::uint64_t revocations_then = 0;
 };
 
 struct alignas(64) Parcel {
@@ -48,7 +48,7 @@ struct alignas(64) Parcel {
   std::uint16_t packets = 1;  // more than one: a burst (wire/packet.h)
   wire::Flow flow;
   wire::Headers headers;
-  ParcelLoan exported_by;
+  ParcelExport exported_by;
 
   // Empty when the payload is a length only.
   [[nodiscard]] std::span<const std::byte> payload() const { return {buffer.data, buffer.data ? payload_bytes : 0}; }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wire/icrc.h"
+#include "wire/datagram.h"
 
 namespace weft::real {
 
@@ -13,13 +13,15 @@ std::array<std::byte, kGsiBytes> build_gsi(const wire::Flow& flow, std::uint32_t
   headers.bth.destination = wire::kGsiQpn;
   headers.bth.psn = wire::Psn(psn);
   headers.deth = {.qkey = wire::kGsiQkey, .source = wire::kGsiQpn};
-  std::array<std::byte, wire::kMaxHeaderBytes> encoded{};
-  const std::size_t header_bytes = wire::encode_headers(headers, encoded);
+  struct Piece {
+    const std::byte* data;
+    std::size_t bytes;
+  };
+  std::array<std::byte, kGsiBytes + wire::kMaxHeaderBytes> datagram{};
+  wire::encode_datagram(headers, std::array{Piece{mad.data(), mad.size()}}, datagram.data());
   std::array<std::byte, kGsiBytes> out{};
-  auto at = std::copy_n(encoded.begin(), header_bytes, out.begin());
-  std::copy(mad.begin(), mad.end(), at);
-  const std::uint32_t icrc = wire::icrc_of(flow, std::span(encoded).first(header_bytes), mad);
-  wire::store_icrc(std::span(out).last<wire::kIcrcBytes>(), icrc);
+  std::copy_n(datagram.begin(), out.size(), out.begin());
+  wire::seal_datagram(flow, out);
   return out;
 }
 

@@ -23,7 +23,7 @@ enum class Topic : std::uint32_t {
   hello, welcome,             // a lane joins: + its status page, its eventfd / its number: + a UDP socket an address
   bind, bound,                // a port of a port space
   release, listen,
-  consult, consulted,         // what does a lane on this host speak? Place 0: is there one at this address?
+  consult, consulted,         // what does a lane on this host speak? Number 0: is there one at this address?
   meet, met,                  // another lane on this host: + channel, its shared status, its eventfd
   datagram,                   // bytes follow: a packet that belongs to another lane, or to QP1
   list, listed,               // the weft command: who is there; JSON follows

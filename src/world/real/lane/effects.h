@@ -15,6 +15,8 @@ namespace weft::real {
 
 class Effects {
  public:
+  static constexpr nic::Capabilities kCapabilities{.bursts = true, .clock = true};
+
   Effects(host::Device& device, Port& port, LaneOwner& owner, Journal& journal, LaneClock& clock)
       : device_(device), port_(port), owner_(owner), journal_(journal), clock_(clock) {}
 

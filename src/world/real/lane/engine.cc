@@ -14,17 +14,12 @@ namespace weft::real {
 namespace {
 
 // A program that posts again this soon after its last post has more to post: what it posts leaves together.
-constexpr Time kBurst = microseconds(1);
-constexpr std::uint32_t kMaxDeferred = 32;
-constexpr std::uint32_t kWaited = 16;        // vain polls of one who waits for something before it goes on
-constexpr std::uint32_t kAnswerPolls = 8;    // for which an acknowledgement waits for an answer to travel with
-constexpr std::uint64_t kAnswerPackets = 8;  // that may arrive meanwhile
-constexpr std::uint32_t kLastLooks = 32;     // at the sockets, for what one who has gone left there
+constexpr std::uint32_t kLastLooks = 32;  // at the sockets, for what one who has gone left there
 constexpr std::uint32_t kMaxQps = 1U << wire::kLaneShift;
 constexpr Time kProbeDelay = milliseconds(1);   // programs that share processors are often silent for shorter
 constexpr std::uint32_t kSrnicWindow = 1024;    // packets: as much as READs of one connection have under way in roce
 constexpr Time kTargetDelay = milliseconds(1);  // of an answer, when programs share processors
-constexpr std::uint32_t kEarlyNotes = 16384;
+constexpr std::uint32_t kReorderNotes = 16384;
 
 host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory) {
   host::DeviceConfig config;
@@ -46,7 +41,7 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   const bool shares = in_turn && settings.congestion != nic::CongestionControl::none;
   config.card.target_delay = shares ? kTargetDelay : 0;
   config.card.peer_shift = wire::kLaneShift;
-  config.card.reorder_notes = kEarlyNotes;
+  config.card.reorder_notes = kReorderNotes;
   config.card.policy = settings.policy;
   config.card.weights = settings.weights;
   config.card.works_per_turn = settings.works_per_turn;
@@ -80,13 +75,13 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
 
 tl::expected<void, Trouble> Lane::Engine::attach() {
   if (port_.is_open()) return {};
-  status_memory_ = make_shared_memory("weft-door", sizeof(SharedStatus));
+  status_memory_ = make_shared_memory("weft-status", sizeof(SharedStatus));
   wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!status_memory_ || !wake_ || !kick_) return tl::unexpected(Trouble{errno, std::strerror(errno)});
   broker_.set_bell(kick_.get());
   shared_status_ = Mapping<SharedStatus>::of(status_memory_.get());
-  if (!shared_status_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's door"});
+  if (!shared_status_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's status page"});
   auto joined = broker_.join(self());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->lane_number, 24 - wire::kLaneShift);
@@ -114,28 +109,24 @@ BrokerClient::Self Lane::Engine::self() const {
 // To read the clock takes as long as a hundred instructions. Who has waited since it posted last does not post a burst,
 // and what it posts leaves first.
 void Lane::Engine::rang(std::uint32_t slot) {
-  count(posts_);
-  const bool waited = std::exchange(waited_, 0) >= kWaited && port_.is_timeless();
+  const bool waited = policy_.on_post(port_.is_timeless());
   const Time now = waited ? nic::kAsk : clock_.now();
   effects_.set_now(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);
-  const bool more_to_come = !waited && driver_ == Driver::program && now - last_rang_ < kBurst;
-  if (!waited) last_rang_ = now;
-  const std::uint32_t deferred = deferred_posts_.load(std::memory_order_relaxed) + 1;
-  if ((more_to_come && deferred < kMaxDeferred) || !port_.is_open()) {
+  if ((!waited && policy_.defers(now)) || !port_.is_open()) {
     if (slot != nic::kNone) hear_doorbell(now, slot);
-    if (port_.is_open()) deferred_posts_.store(deferred, std::memory_order_relaxed);
+    if (port_.is_open()) policy_.defer();
     return;
   }
   if (slot != nic::kNone) learn_of(slot);
   transmit(now, slot);
-  last_rang_ = clock_.now();  // sending is not what the program was slow at
+  policy_.post_left(clock_.now());
 }
 
 // The program polls: the thread must not wake up for packets any more.
 void Lane::Engine::take_over() {
   if (!port_.is_open()) return;
-  driver_ = Driver::program;
+  policy_.hand_to_program();
   kick();
 }
 
@@ -144,22 +135,17 @@ void Lane::Engine::take_over() {
 void Lane::Engine::poll() {
   if (!port_.is_open()) return;
   LocalPeer* const from = port_.full_ring();
-  const bool in_ring = from != nullptr;
-  if (!in_ring && port_.is_quiet() && !card_.has_work() && ++quiet_polls_ % kQuietPolls != 0) {
-    vain_polls_.store(vain_polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    ++waited_;
-    return;
-  }
-  const bool timeless = in_ring && port_.is_timeless() && ++ring_polls_ % kQuietPolls != 0;
-  const bool waited = vain_polls_.load(std::memory_order_relaxed) >= kWaited && driver_ == Driver::program;
-  if (timeless && waited) return hear_one(*from);
-  progress(timeless ? nic::kAsk : clock_.now(), driver_ == Driver::program ? Answers::to_completions : Answers::no);
+  const bool in_ring = from != nullptr, quiet = !in_ring && port_.is_quiet() && !card_.has_work();
+  const DrivePolicy::Look look = policy_.look(in_ring, quiet, port_.is_timeless());
+  if (look == DrivePolicy::Look::memory_only) return;
+  if (look == DrivePolicy::Look::one_record) return hear_one(*from);
+  const bool timeless = look == DrivePolicy::Look::without_clock;
+  progress(timeless ? nic::kAsk : clock_.now(), policy_.program_drives() ? Answers::to_completions : Answers::no);
 }
 
 // One that has waited for a while waits for a single packet, most likely. It is heard without all that there is to do
 // for many, and for those that are late: they come with the next polls.
 void Lane::Engine::hear_one(LocalPeer& from) {
-  vain_polls_.store(0, std::memory_order_relaxed);
   effects_.set_now(nic::kAsk);
   const std::uint64_t before = effects_.completions();
   port_.hear_one(
@@ -169,9 +155,7 @@ void Lane::Engine::hear_one(LocalPeer& from) {
 }
 
 void Lane::Engine::armed() {
-  polls_since_armed_ = 0;
-  if (driver_ == Driver::thread || !port_.is_open()) return;
-  driver_ = Driver::thread;
+  if (!policy_.on_armed() || !port_.is_open()) return;
   transmit(clock_.now());
   kick();
 }
@@ -210,9 +194,7 @@ void Lane::Engine::progress(Time now, Answers answers) {
   set_now(now);
   const std::uint64_t before = effects_.completions();
   const bool came = receive();
-  const std::uint32_t vain = came ? 0 : vain_polls_.load(std::memory_order_relaxed) + 1;
-  vain_polls_.store(vain, std::memory_order_relaxed);
-  if (vain >= kVainPolls) [[unlikely]]
+  if (policy_.looked(came)) [[unlikely]]
     greet_local_peers();
   if (now >= next_deadline()) [[unlikely]]
     on_time(now);
@@ -220,11 +202,9 @@ void Lane::Engine::progress(Time now, Answers answers) {
   send_or_wait(now, answers, seen);
 }
 
-// Something came for the program: it looks at that first, and the acknowledgement leaves with its answer, or when it
-// has polled some more without one. Not for long streams: who only takes must not keep the sender waiting.
 void Lane::Engine::send_or_wait(Time now, Answers answers, bool seen) {
   const bool waits =
-      answers != Answers::no && deferred_posts_.load(std::memory_order_relaxed) == 0 && may_wait_for_answer(seen);
+      answers != Answers::no && policy_.waits_for_answer(seen, device_.card().counters.get(nic::Counter::rcvd_pkts));
   if (!waits && card_.has_work()) return transmit(now);
   // That is for what is owed. What the card has said at once leaves at once: that a packet has filled a gap.
   if (port_.holds_unsent()) [[unlikely]]
@@ -237,24 +217,12 @@ void Lane::Engine::send_or_wait(Time now, Answers answers, bool seen) {
 // of earlier ones, and of a line that was taken, too.
 void Lane::Engine::wake_in_time() {
   const bool news = card_.has_work() || next_deadline() < wakes_at_ || port_.lines_taken() != lines_known_;
-  if (driver_ == Driver::thread && news) kick();
-}
-
-bool Lane::Engine::may_wait_for_answer(bool seen) {
-  const std::uint64_t arrived = device_.card().counters.get(nic::Counter::rcvd_pkts);
-  if (seen && deferred_answers_ == 0) {
-    deferred_answers_ = kAnswerPolls;
-    deferred_from_ = arrived;
-  }
-  if (deferred_answers_ <= 1 || arrived - deferred_from_ > kAnswerPackets) return false;
-  --deferred_answers_;
-  return true;
+  if (!policy_.program_drives() && news) kick();
 }
 
 // The thread does this as soon as it can run. Where programs that poll have all processors, that may be too late: a new
 // local peer's first message waits in a ring that we do not know of.
 void Lane::Engine::greet_local_peers() {
-  if (++greetings_ % kVainPolls != 0) return;
   while (auto in = broker_.hear_only(Topic::met)) on_met(*in);
 }
 
@@ -279,8 +247,7 @@ void Lane::Engine::on_met(Incoming& in) {
 
 void Lane::Engine::transmit(Time now, std::uint32_t rang) {
   set_now(now);
-  deferred_posts_.store(0, std::memory_order_relaxed);
-  deferred_answers_ = 0;
+  policy_.sends();
   std::uint32_t turns = 0;
   const bool rings = port_.has_rings();
   if ((rings || rang != nic::kNone) && !port_.blocked()) {

@@ -17,6 +17,7 @@
 #include "wire/flow_icrc.h"
 #include "world/large_pages.h"
 #include "world/real/broker/broker_client.h"
+#include "world/real/lane/drive_policy.h"
 #include "world/real/lane/effects.h"
 #include "world/real/lane/lane.h"
 #include "world/real/lane/negotiation.h"
@@ -26,10 +27,6 @@
 #include "world/real/os/yielding.h"
 
 namespace weft::real {
-
-// Who drives the lane. A program that polls does it best: no thread has to be woken for a packet. A program that does
-// not poll leaves it to the lane's thread.
-enum class Driver : std::uint8_t { thread, program };
 
 class Lane::Engine : public PrintsStats {
  public:
@@ -45,13 +42,12 @@ class Lane::Engine : public PrintsStats {
 
   [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t lane_number);
   void rest() {
-    if (vain_polls_.load(std::memory_order_relaxed) >= kVainPolls) yield_processor();
+    if (policy_.yields()) yield_processor();
   }
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
   void polled() {
-    count(polls_);
-    if (driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive) take_over();
+    if (policy_.on_poll()) take_over();
   }
   void poll();
   void armed();
@@ -64,19 +60,16 @@ class Lane::Engine : public PrintsStats {
 
  private:
   using Guard = std::unique_lock<LaneLock>;
-  // With the lock held: there is no other writer.
-  static void count(std::atomic<std::uint64_t>& calls) {
-    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
-  static constexpr std::uint32_t kVainPolls = 256, kQuietPolls = 16;
-  static constexpr std::uint32_t kPollsToDrive = 16;        // without a wish for an event in between
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
   // -- driving (engine.cc) --
   [[gnu::cold]] void take_over();
-  // Is the program likely to answer at once what it sees: completions, by its polls, or anything, in its memory? What
-  // is owed leaves with the answer, then.
-  enum class Answers : std::uint8_t { no, to_completions, to_anything };
+  // What the program is likely to answer at once. What is owed leaves with the answer, then.
+  enum class Answers : std::uint8_t {
+    no,              // it answers nothing: it does not drive
+    to_completions,  // it polls, and sees them
+    to_anything,     // it looks at its memory, and sees WRITEs there
+  };
   // kAsk: whoever wants to know reads the clock.
   void set_now(Time now) {
     effects_.set_now(now);
@@ -85,7 +78,6 @@ class Lane::Engine : public PrintsStats {
   void progress(Time now, Answers answers);
   void hear_one(LocalPeer& from);
   void send_or_wait(Time now, Answers answers, bool seen);
-  [[nodiscard]] bool may_wait_for_answer(bool seen);
   [[gnu::cold]] void greet_local_peers();
   void on_met(Incoming& in);
   void transmit(Time now, std::uint32_t rang = nic::kNone);  // a doorbell that the card has not heard of
@@ -142,21 +134,11 @@ class Lane::Engine : public PrintsStats {
   Effects effects_;
   nic::Card<Effects> card_;
   std::array<wire::Packet, kBatch> batch_;
-  std::array<RingExport, kBatch> exports_;  // of those in the batch that are far
+  std::array<RingExport, kBatch> exports_;  // of those in the batch that are exported
   std::uint32_t batched_ = 0;
   wire::FlowIcrc icrc_;  // of what arrives
 
-  Driver driver_ = Driver::thread;
-  std::uint32_t polls_since_armed_ = 0;               // while the thread drives
-  std::atomic<std::uint64_t> polls_ = 0, posts_ = 0;  // the program's; the thread looks at them without the lock
-  std::uint64_t polls_seen_ = 0, posts_seen_ = 0;     // the thread's alone
-  std::atomic<std::uint32_t> vain_polls_{0};          // in a row, whoever drives
-  std::uint32_t quiet_polls_ = 0, ring_polls_ = 0, greetings_ = 0;
-  std::uint32_t waited_ = 0;                       // vain polls since the program posted last
-  std::atomic<std::uint32_t> deferred_posts_ = 0;  // the thread looks at it without the lock
-  std::uint32_t deferred_answers_ = 0;
-  std::uint64_t deferred_from_ = 0;
-  Time last_rang_ = 0;  // when the program posted last
+  DrivePolicy policy_;
 
   Descriptor status_memory_, wake_, kick_, watched_;
   bool listens_ = false;           // to the port, too
@@ -164,8 +146,6 @@ class Lane::Engine : public PrintsStats {
   Mapping<SharedStatus> shared_status_;
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;
-  Time took_over_at_ = -seconds(1);                     // the thread, from a program that did not poll any more
-  Time wary_until_ = 0;                                 // of the program's doing that again
   Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
   bool stats_printed_ = false;
   std::thread thread_;

@@ -19,9 +19,6 @@
 namespace weft::real {
 namespace {
 
-constexpr Time kTick = microseconds(500);      // how often the thread looks whether the program still polls
-constexpr Time kMoment = microseconds(20);     // in which a program that polls has polled again
-constexpr Time kWary = milliseconds(10);       // for which it looks more often, since the program did not poll
 constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
 constexpr Time kFetching = microseconds(50);  // or this, while a local peer copies from our memory: then it will answer
 constexpr Time kHearBroker = milliseconds(1);  // so often it asks the broker for news, however busy it is
@@ -29,12 +26,6 @@ constexpr std::uint32_t kRounds = 16;          // before the program may have th
 constexpr std::uint32_t kPauses = 4;           // before others may have the processor
 // Between tries to come back to a new broker: at first, and at last.
 constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
-
-// Is this count another than the last time?
-bool has_moved(const std::atomic<std::uint64_t>& count, std::uint64_t& seen) {
-  const std::uint64_t now = count.load(std::memory_order_relaxed);
-  return std::exchange(seen, now) != now;
-}
 
 bool watch(int set, int fd) {
   epoll_event e{};
@@ -106,7 +97,7 @@ void Lane::Engine::run() {
   prctl(PR_SET_TIMERSLACK, 1UL);  // nanosecond: the usual 50 us are more than a moment
   Guard guard(lock_);
   while (!stopping_) {
-    driver_ == Driver::program ? tick(guard) : drive(guard);
+    policy_.program_drives() ? tick(guard) : drive(guard);
     hear_broker(guard);
   }
 }
@@ -134,29 +125,21 @@ void Lane::Engine::tick(Guard& guard) {
   guard.unlock();
   epoll_event event{};
   int told = 0;
-  bool at_work = true, moment = false;
+  bool at_work = true;
+  policy_.begin_ticks();
   do {
-    // One that waits for WRITEs by looking at its memory polls in between, and would be left alone with each of them.
-    const bool wary = clock_now() < wary_until_;
-    told = wait_for_events(watched_.get(), {&event, 1}, moment || wary ? kMoment : kTick);
+    told = wait_for_events(watched_.get(), {&event, 1}, policy_.next_tick(clock_now()));
     if (told != 0) break;
-    const bool polled = has_moved(polls_, polls_seen_), posted = has_moved(posts_, posts_seen_);
-    const bool deferred = deferred_posts_.load(std::memory_order_relaxed) != 0;
-    at_work = polled || posted || moment;
-    // One that only posts takes nothing in, and what it has posted last may wait for a poll that is long in coming. Who
-    // polls need not be disturbed for that: it is waited for a little.
-    if (at_work && !polled && (posted || deferred) && guard.try_lock()) {
+    const DrivePolicy::Tick now = policy_.on_tick();
+    at_work = now.at_work;
+    if (now.help && guard.try_lock()) {
       progress(clock_.now(), Answers::no);
       guard.unlock();
     }
-    moment = polled && deferred && !moment;
   } while (at_work && comes_back_at_ == kNever);  // between two tries to come back to a broker we look at the clock
   if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
   guard.lock();
-  if (at_work || driver_ == Driver::thread || has_moved(polls_, polls_seen_)) return;
-  driver_ = Driver::thread;
-  polls_since_armed_ = 0;
-  took_over_at_ = clock_.now();
+  if (!at_work) (void)policy_.take_from_program(clock_.now());
 }
 
 // Until nothing more comes, and then sleeps; or until it is time to hear the broker.
@@ -164,7 +147,7 @@ void Lane::Engine::drive(Guard& guard) {
   const Time began = clock_.now();
   Time last = began;
   std::uint32_t pauses = 0;
-  const bool wary = began < wary_until_;
+  const bool wary = policy_.is_wary(began);
   const auto may_come = [&](Time now) {
     return now - last < (port_.has_exported() ? kFetching : kAfterglow) || port_.gathers();
   };
@@ -174,7 +157,7 @@ void Lane::Engine::drive(Guard& guard) {
       progress(clock_.now(), wary ? Answers::to_anything : Answers::no);
       if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
       last = clock_.now();
-      if (last - took_over_at_ < kWary) wary_until_ = last + kWary;
+      policy_.heard(last);
       if (last - began >= kHearBroker) break;
     }
     // Not for the short while until more has come. And who yields to one that spins, waiting for a WRITE, gets the
@@ -183,7 +166,7 @@ void Lane::Engine::drive(Guard& guard) {
     guard.unlock();  // whoever waits for it may have it
     if (paused && !wary) std::this_thread::yield();
     guard.lock();
-    if (stopping_ || driver_ == Driver::program || last - began >= kHearBroker) return;
+    if (stopping_ || policy_.program_drives() || last - began >= kHearBroker) return;
     if (paused && wary) break;
   }
   sleep(guard, card_.has_work() ? clock_.now() + microseconds(50) : next_deadline());
@@ -192,7 +175,7 @@ void Lane::Engine::drive(Guard& guard) {
 void Lane::Engine::sleep(Guard& guard, Time until) {
   listen_to_port(true);
   shared_status_->asleep.store(1, std::memory_order_relaxed);
-  // Against a local peer's (local peer.h): we see its record, or it sees us asleep.
+  // Against a local peer's (port/local_peer.h): we see its record, or it sees us asleep.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (port_.rings_empty()) {
     sleeping_ = true;

@@ -35,7 +35,7 @@ class Negotiation {
     wire::Address from{}, to{};
     wire::VendorMad mad{};
   };
-  // Connections that wait for this peer need not wait any longer; with `all_places` those for all of its address.
+  // Connections that wait for this peer need not wait any longer; with `all_lanes` those for all of its address.
   struct Settled {
     Peer peer{};
     Outcome outcome = Outcome::unknown;

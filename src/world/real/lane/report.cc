@@ -175,7 +175,7 @@ std::string Lane::Engine::report(const std::string& question) {
                  {"not_sent", port_.not_sent()},
                  {"lost_on_purpose", port_.lost_on_purpose()},
                  {"neighbours", port_.local_peers()},
-                 {"driver", driver_ == Driver::program ? "program" : "thread"}};
+                 {"driver", policy_.program_drives() ? "program" : "thread"}};
   out["dialects"] = dialects_of(device_);
   if (question == "qps") {
     nlohmann::json qps = nlohmann::json::array();

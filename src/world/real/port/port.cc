@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "wire/datagram.h"
 #include "wire/icrc.h"
 #include "world/real/os/clock.h"
 #include "world/real/os/system_random.h"
@@ -222,15 +223,10 @@ bool Port::took_its_way_slowly(const Route& route, const nic::OutPacket& packet)
 void Port::emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Fate& fate) {
   if (fate.drop && !tap_) return;  // nobody would see it
   std::array<std::byte, kDatagram> datagram;
-  const std::size_t header_bytes =
-      wire::encode_headers(packet.headers, std::span(datagram).first<wire::kMaxHeaderBytes>());
-  std::byte* at = datagram.data() + header_bytes;
-  for (const nic::Fragment& piece : packet.payload) at = std::copy_n(piece.data, piece.bytes, at);
-  const std::span<const std::byte> payload(datagram.data() + header_bytes, at);
-  const std::uint32_t icrc = wire::icrc_of(flow, std::span(datagram).first(header_bytes), payload);
-  at = std::fill_n(at, packet.headers.bth.pad, std::byte{0});
-  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), icrc);
-  offer(flow, {datagram.data(), at + wire::kIcrcBytes}, fate);
+  std::byte* const end = wire::encode_datagram(packet.headers, packet.payload, datagram.data());
+  const std::span<std::byte> whole(datagram.data(), end);
+  wire::seal_datagram(flow, whole);
+  offer(flow, whole, fate);
 }
 
 void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
@@ -244,8 +240,7 @@ void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram, co
 }
 
 void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
-  const auto lane_number =
-      std::to_integer<std::uint32_t>(datagram[5]) >> 1;  // wire/headers.h: destination, behind 5 bytes
+  const std::uint32_t lane_number = wire::lane_number(datagram);
   Route& route = route_to(flow, lane_number);
   if (route.lane == nullptr) {
     if (!is_out_of_reach(route, lane_number)) sender_.add(route.udp, flow, datagram);

@@ -27,7 +27,7 @@
 
 namespace weft::real {
 
-// A exported payload in a local peer's ring.
+// An exported payload in a local peer's ring.
 struct RingExport : wire::Export {
   LocalPeer* exporter = nullptr;
   std::uint64_t position = 0;

@@ -15,7 +15,7 @@
 
 #include "base/prefetch.h"
 #include "nic/world.h"
-#include "wire/codec.h"
+#include "wire/datagram.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/shm/copy_choice.h"
 #include "world/real/shm/peer_memory.h"
@@ -41,7 +41,7 @@ struct RecordHead {
   static constexpr std::uint32_t kHasIcrc = 1;
   static constexpr std::uint32_t kHasFlow = 2;  // it follows the head
   static constexpr std::uint32_t kLast = 4;     // of those that were published together
-  static constexpr std::uint32_t kOneCopy = 8;  // a FarNote is where the payload would be
+  static constexpr std::uint32_t kOneCopy = 8;  // a ExportNote is where the payload would be
 };
 static_assert(sizeof(RecordHead) == 8);
 
@@ -56,7 +56,7 @@ static_assert(sizeof(ExportNote) == 16);
 // How a datagram came. Small: it is handed on with every packet.
 struct DatagramTraits {
   bool has_icrc = true;       // to be checked
-  bool one_copy = false;      // its payload is a FarNote
+  bool one_copy = false;      // its payload is a ExportNote
   std::uint32_t packets = 1;  // as its sender says
 };
 static_assert(sizeof(DatagramTraits) == 8);
@@ -70,8 +70,8 @@ inline constexpr std::uint64_t kSmall = 4 * kLine;      // records of so much, p
 // What one end does before the other hears of it, in bytes: they are to copy at the same time, not in turn.
 inline constexpr std::uint64_t kShare = 32 * 1024;
 inline constexpr std::uint32_t kLongestBurst = 32 * 1024;  // bytes; of 256 each it is 128 packets
-// Far bursts: what the kernel takes to find pages is spread over more bytes. Below kFarFrom two copies are quicker.
-// They also are for messages that do not fit twice into one processor's cache: two processors have two.
+// Exported bursts: what the kernel takes to find pages is spread over more bytes. Below kOneCopyFrom two copies are
+// quicker. They also are for messages that do not fit twice into one processor's cache: two processors have two.
 inline constexpr std::uint32_t kLongestOneCopy = 128 * 1024, kOneCopyFrom = 40 * 1024, kOneCopyMessage = 512 * 1024;
 inline constexpr std::uint32_t kOneCopyShare = nic::kOneCopyPieces;  // that a receiver fetches before it says so
 inline constexpr std::uint64_t kMaxDatagram = kLongestBurst + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
@@ -178,12 +178,7 @@ class RingWriter {
         wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
     std::byte* at = start(flow, bytes, 0, p.packets);
     if (at == nullptr) return false;
-    at += wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
-    for (const nic::Fragment& piece : p.payload) {
-      std::memcpy(at, piece.data, piece.bytes);
-      at += piece.bytes;
-    }
-    std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the blank ICRC's
+    wire::encode_datagram(p.headers, p.payload, at);
     if (!p.last) ask_for_as_much();
     return true;
   }
@@ -206,9 +201,8 @@ class RingWriter {
     const std::uint64_t bytes = wire::info(headers.bth.opcode).header_bytes + sizeof note + wire::kIcrcBytes;
     std::byte* at = start(flow, bytes, RecordHead::kOneCopy);
     if (at == nullptr) return false;
-    at += wire::encode_headers(headers, std::span<std::byte, wire::kMaxHeaderBytes>(at, wire::kMaxHeaderBytes));
-    std::memcpy(at, &note, sizeof note);
-    std::memset(at + sizeof note, 0, wire::kIcrcBytes);
+    const nic::Fragment piece{static_cast<const std::byte*>(static_cast<const void*>(&note)), sizeof note};
+    wire::encode_datagram(headers, std::span(&piece, 1), at);
     if (!has_exported()) forget_exported();
     exported_from_ = std::min(exported_from_, note.address);
     exported_to_ = std::max(exported_to_, note.address + note.bytes);
@@ -334,7 +328,7 @@ class RingReader {
       at_ += next;
       ++count;
       // Where the next one will be, the sender may be writing: that line would be long in coming. A stream has it here,
-      // and beside a exported payload it is nothing.
+      // and beside an exported payload it is nothing.
       if (head.has(RecordHead::kLast) && !streams_ && !is_exported) break;
     }
     streams_ = count > 1;

@@ -54,8 +54,8 @@ TEST(Ring, ShowsRecordsOnlyWhenTheyArePublished) {
 }
 
 // A burst whose payload stays where it is.
-struct Lent {
-  explicit Lent(std::uint32_t size) : memory(size), piece{memory.data(), size} {
+struct Exported {
+  explicit Exported(std::uint32_t size) : memory(size), piece{memory.data(), size} {
     packet.flow = flow_from(2);
     packet.headers.bth.opcode = wire::Opcode::srnic_write_only;
     packet.payload = {&piece, 1};
@@ -86,8 +86,8 @@ std::vector<std::uint64_t> allow_one_copy(Pair& p) {
 
 TEST(Ring, SaysWhereAFarPayloadLies) {
   Pair p;
-  Lent lent(65536);
-  ASSERT_TRUE(p.out.write(lent.packet.flow, lent.packet));
+  Exported exported(65536);
+  ASSERT_TRUE(p.out.write(exported.packet.flow, exported.packet));
   EXPECT_LE(p.out.unpublished(), 256U);
   ASSERT_TRUE(p.out.publish());
   p.in.read(1, [&](const wire::Flow&, std::span<const std::byte> datagram, DatagramTraits how) {
@@ -97,7 +97,7 @@ TEST(Ring, SaysWhereAFarPayloadLies) {
     ExportNote note;
     ASSERT_EQ(read.payload.size(), sizeof note);
     std::memcpy(&note, read.payload.near().data(), sizeof note);
-    EXPECT_EQ(note.address, lent.begin());
+    EXPECT_EQ(note.address, exported.begin());
     EXPECT_EQ(note.bytes, 65536U);
     EXPECT_EQ(note.packets, 16U);
   });
@@ -105,7 +105,7 @@ TEST(Ring, SaysWhereAFarPayloadLies) {
 
 TEST(Ring, RecallsWhatHasNotBeenFetched) {
   Pair p;
-  Lent first(4096), second(4096);
+  Exported first(4096), second(4096);
   ASSERT_TRUE(p.out.write(first.packet.flow, first.packet));
   p.out.publish();
   const auto fetched = allow_one_copy(p);

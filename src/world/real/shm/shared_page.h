@@ -35,7 +35,7 @@ struct Ring {
   std::atomic<std::uint64_t> fetched{0};            // up to where no exported payload will be fetched any more
   std::atomic<std::uint32_t> takes_one_copy{0};     // it can read the sender's memory: payloads may stay there
   // -- the sender's words, seldom written: they share the line
-  std::atomic<std::int32_t> process{0};  // by which the kernel knows it; 0: it lends no memory. Written last
+  std::atomic<std::int32_t> process{0};  // by which the kernel knows it; 0: it exports no memory. Written last
   std::atomic<std::uint64_t> token_address{0}, token{0};  // peer_memory.h
   std::atomic<std::uint64_t> void_before{0};              // exported payloads before this position have been revoked
   std::atomic<std::uint32_t> write_cost{0};               // of long payloads (copy_choice.h); 0: not known
@@ -44,7 +44,7 @@ struct Ring {
 static_assert(offsetof(Ring, data) == 64);
 
 struct Channel {
-  Ring rings[2];  // [0]: from the lane with the lower place to the other
+  Ring rings[2];  // [0]: from the lane with the lower number to the other
 };
 
 }  // namespace weft::real

@@ -15,6 +15,8 @@ class ChipHost;
 
 class ChipWorld {
  public:
+  static constexpr nic::Capabilities kCapabilities{.timed_turns = true};
+
   ChipWorld(ChipHost& host, Shell& shell) : host_(host), shell_(shell) {}
 
   void emit(const nic::OutPacket& packet);

@@ -1,0 +1,36 @@
+// The one encoder of datagrams: headers, payload, padding and ICRC, one behind the other.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "wire/codec.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
+
+namespace weft::wire {
+
+// Encodes to `at`, with a blank ICRC. The answer is where the datagram ends. Headers are encoded with room for the
+// longest, so there must be room for kMaxHeaderBytes and all that follows. A piece has `data` and `bytes`.
+template <class Pieces>
+std::byte* encode_datagram(const Headers& headers, const Pieces& payload, std::byte* at) {
+  at += encode_headers(headers, std::span<std::byte, kMaxHeaderBytes>(at, kMaxHeaderBytes));
+  for (const auto& piece : payload) {
+    std::memcpy(at, piece.data, piece.bytes);
+    at += piece.bytes;
+  }
+  std::memset(at, 0, kIcrcBytes);  // padding is shorter than that
+  at += headers.bth.pad;
+  std::memset(at, 0, kIcrcBytes);
+  return at + kIcrcBytes;
+}
+
+// Puts the ICRC of this flow behind everything else.
+inline void seal_datagram(const Flow& flow, std::span<std::byte> datagram) {
+  const std::size_t header_bytes = info(static_cast<Opcode>(datagram[0])).header_bytes;
+  const std::span<const std::byte> covered = datagram.first(datagram.size() - kIcrcBytes);
+  store_icrc(datagram.last<kIcrcBytes>(), icrc_of(flow, covered.first(header_bytes), covered.subspan(header_bytes)));
+}
+
+}  // namespace weft::wire
