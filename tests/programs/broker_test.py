@@ -3,12 +3,10 @@
 import os
 import shutil
 import signal
-import time
 import unittest
 
-from endings_test import brokers
 from namespaces_test import HERE, lay_a_wire
-from stage import ROOT, Stage, free_port, main
+from stage import PATIENCE, ROOT, Stage, brokers, free_port, main
 
 INSIDE = ("ip", "netns", "exec", HERE, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
@@ -16,14 +14,12 @@ INSIDE = ("ip", "netns", "exec", HERE, "setpriv", "--reuid=nobody", "--regid=nog
 @unittest.skipUnless(ROOT and shutil.which("ip"), "making network namespaces needs root and iproute2")
 class KilledBroker(Stage):
     as_root = True  # to enter it; the programs themselves are nobody's
+    inside = INSIDE
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         lay_a_wire(cls)
-
-    def start(self, *command, **more):
-        return super().start(*command, inside=INSIDE, **more)
 
     def kill_broker(self):
         (old,) = brokers(self.folder)
@@ -33,24 +29,34 @@ class KilledBroker(Stage):
         for said in self.exchange("ibv_rc_pingpong", "-g", 0, "-c", "-n", 50, addresses=addresses):
             self.assertIn("50 iters in", said)
 
+    def end_stream(self, writer):
+        """perftest measures between alarms, and takes any for its own: with each its time is over sooner."""
+        def ended():
+            os.kill(writer.pid, signal.SIGALRM)
+            return not writer.running()
+
+        self.wait_until(ended, "the stream has ended")
+
     def test_is_replaced_by_its_programs(self):
         """What runs goes on and can be reached, and newcomers join: at once, and on the same addresses."""
         for wire in ("udp", "auto"):
             with self.subTest(wire=wire):
                 here, there, port = self.address(), self.address(), free_port()
                 flags = ("--wire", wire)
-                stream = ("ib_write_bw", "-F", "-s", 4096, "-D", 4, "-f", 0, "-p", port)
+                stream = ("ib_write_bw", "-F", "-s", 4096, "-D", 10 * PATIENCE, "-f", 0, "-p", port)
                 target = self.start(*stream, address=here, flags=flags)
                 self.wait_for_port(target, port)
                 writer = self.start(*stream, here, address=there, flags=flags)
                 listener = self.start("rping", "-s", "-a", here, address=here, flags=flags)
-                time.sleep(1.5)
+                self.wait_until_it_listens(listener)
+                self.wait_for_traffic(writer)
                 self.kill_broker()
                 self.meet(here, there)
                 self.ask(listener, "rping", "-c", "-v", "-C", 10, "-a", here, address=there)
                 self.finish(listener)
                 for program in (writer, target):  # all that was while they were busy
                     self.assertTrue(program.running(), program.story())
+                self.end_stream(writer)
                 self.finish(writer, target)
                 self.finish(target, writer)
                 self.assertEqual(len(brokers(self.folder)), 1)
@@ -58,7 +64,7 @@ class KilledBroker(Stage):
     def test_killed_again_and_again(self):
         here = self.address()
         listener = self.start("rping", "-s", "-P", "-a", here, address=here)
-        time.sleep(0.5)
+        self.wait_until_it_listens(listener)
         for _ in range(5):
             self.kill_broker()
             self.ask(listener, "rping", "-c", "-v", "-C", 3, "-a", here, address=here)
@@ -68,7 +74,7 @@ class KilledBroker(Stage):
     def test_a_program_that_is_stopped_has_its_address_until_it_goes_on(self):
         here = self.address()
         listener = self.start("rping", "-s", "-P", "-a", here, address=here)
-        time.sleep(0.5)
+        self.wait_until_it_listens(listener)
         os.kill(listener.pid, signal.SIGSTOP)
         self.kill_broker()
         refused = self.start("ibv_rc_pingpong", "-g", 0, "-p", free_port(), address=here)

@@ -1,7 +1,5 @@
 """The examples of librdmacm: programs that find each other by address and port, as sockets do."""
 
-import time
-
 from stage import Stage, main
 
 
@@ -50,7 +48,7 @@ class ByAddress(Stage):
         """All connections come about, whatever is lost of the asking. What is lost of the data, udaddy waits for."""
         options, here = ("udaddy", "-S", 100, "-C", 10, "-c", 8), self.address()
         server = self.start(*options, "-b", here, address=here, flags=("--drop-nth", "2,4,50"))
-        time.sleep(0.5)
+        self.wait_until_it_listens(server)
         client = self.start(*options, "-s", here, address=self.address(), flags=("--drop-nth", "1,3,5,6,70"))
         found = self.come_to_rest(server, client)
         self.assertGreaterEqual(found["sent_pkts"], 80)  # its client sends when all 8 are there

@@ -4,24 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from stage import PATIENCE, Stage, free_port, main
+from stage import Stage, brokers, free_port, main
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def brokers(folder):
-    """The brokers of this copy of Weft."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and os.readlink(entry / "exe").startswith(f"{folder}/bin/weft-broker"):
-                found.append(int(entry.name))
-        except OSError:
-            continue  # it is gone, or a kernel thread
-    return found
+def name_of(pid):
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def alive(pid):
@@ -33,28 +24,35 @@ def alive(pid):
 
 class Sleep(Stage):
     def costs_nothing(self, program):
-        time.sleep(0.5)
         before = program.cpu_ticks()
-        time.sleep(2)
-        self.assertTrue(program.running(), program.story())
-        self.assertLessEqual(program.cpu_ticks() - before, TICKS // 50, program.story())
+        self.stays(lambda: program.running() and program.cpu_ticks() - before <= TICKS // 50, "it sleeps on", program,
+                   seconds=2)
 
     def test_a_program_that_does_not_care(self):
         self.finish(self.start("sleep", 1, address=self.address()))
-        self.costs_nothing(self.start("sleep", 60, address=self.address()))
+        program = self.start("sleep", 60, address=self.address())
+        self.wait_until(lambda: name_of(program.pid) == "sleep", "it is what was started", program)
+        self.wait_for_rest(program)
+        self.costs_nothing(program)
 
     def test_a_program_with_an_open_device(self):
-        self.costs_nothing(self.start("ibv_asyncwatch", address=self.address()))
+        program = self.start("ibv_asyncwatch", address=self.address())
+        self.wait_for_words(program, "async event FD")
+        self.wait_for_rest(program)
+        self.costs_nothing(program)
 
     def test_a_server_that_waits(self):
         port = free_port()
         server = self.start("ibv_rc_pingpong", "-g", 0, "-e", "-p", port, address=self.address())
         self.wait_for_port(server, port)
+        self.wait_for_rest(server)
         self.costs_nothing(server)
 
     def test_a_listener(self):
         address = self.address()
-        self.costs_nothing(self.start("rping", "-s", "-a", address, address=address))
+        server = self.start("rping", "-s", "-a", address, address=address)
+        self.wait_until_it_listens(server)
+        self.costs_nothing(server)
 
 
 class Death(Stage):
@@ -64,9 +62,7 @@ class Death(Stage):
         server = self.start(*command, "-p", port, address=here)
         self.wait_for_port(server, port)
         client = self.start(*command, "-p", port, here, address=there)
-        time.sleep(2)
-        for program in (server, client):
-            self.assertTrue(program.running(), server.story() + client.story())
+        self.wait_for_traffic(server, client)
         (server if server_dies else client).end(signal.SIGKILL)
         self.here, self.there = here, there
         return client if server_dies else server
@@ -90,14 +86,9 @@ class Death(Stage):
     def test_a_client_that_pings(self):
         here, there = self.address(), self.address()
         server = self.start("rping", "-s", "-v", "-a", here, address=here)
-        client = None
-        for _ in range(10):
-            time.sleep(0.3)
-            client = self.start("rping", "-c", "-v", "-C", 100000000, "-a", here, address=there)
-            time.sleep(1.5)
-            if client.running():
-                break
-        self.assertTrue(client.running() and server.running(), client.story()[-2000:])
+        self.wait_until_it_listens(server)
+        client = self.start("rping", "-c", "-v", "-C", 100000000, "-a", here, address=there)
+        self.wait_for_traffic(client, server)
         client.end(signal.SIGKILL)
         self.assertIsNotNone(server.wait(), "the server waits for ever" + server.story()[-2000:])
         self.here, self.there = here, there
@@ -107,7 +98,7 @@ class Death(Stage):
         address = self.address()
         for _ in range(20):
             watch = [self.start("ibv_rc_pingpong", "-g", 0, "-p", free_port(), address=address) for _ in range(4)]
-            time.sleep(0.1)
+            self.wait_for_card(*watch)
             for program in watch:
                 program.end(signal.SIGKILL)
         self.here, self.there = address, address
@@ -121,17 +112,14 @@ class Death(Stage):
                                   env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)})
         with tester:
             pid = int(tester.stdout.readline())
-            self.wait_until(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "it is what was started")
+            self.wait_until(lambda: name_of(pid) == "sleep", "it is what was started")
             tester.kill()
         self.wait_until(lambda: not alive(pid), "it has ended")
 
     def test_the_broker_goes_when_nobody_is_left(self):
         self.here, self.there = self.address(), self.address()
         self.works_again()
-        limit = time.monotonic() + PATIENCE
-        while brokers(self.folder) and time.monotonic() < limit:
-            time.sleep(0.2)
-        self.assertEqual(brokers(self.folder), [])
+        self.wait_until(lambda: not brokers(self.folder), "the broker has ended")
 
 
 if __name__ == "__main__":

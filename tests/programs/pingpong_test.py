@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 
 from stage import Stage, ended_well, free_port, main
 
@@ -34,8 +33,8 @@ class Shown(Stage):
 
     def test_ibv_asyncwatch(self):
         watch = self.start("ibv_asyncwatch", address=self.address())
-        time.sleep(0.5)
-        self.assertTrue(watch.running(), watch.story())
+        self.wait_for_words(watch, "weft0: async event FD")
+        self.wait_for_rest(watch)
 
 
 def loses_at_most_its_peer(side):

@@ -18,6 +18,7 @@ import time
 import unittest
 from pathlib import Path
 
+POLLED = os.sysconf("SC_CLK_TCK") // 5  # ticks, in which one that polls sees all that has come
 PATIENCE = 120  # seconds: programs that poll are slow where others want the processors too
 REJECTIONS = ("REJECTED", "UNREACHABLE", "CM event bl blka 8", "Connection refused")  # as programs have it
 ROOT = os.geteuid() == 0
@@ -76,12 +77,39 @@ def ended_well(program):
     return program.wait() == 0
 
 
+def brokers(folder):
+    """The brokers of this copy of Weft."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.readlink(entry / "exe").startswith(f"{folder}/bin/weft-broker"):
+                found.append(int(entry.name))
+        except OSError:
+            continue  # it is gone, or a kernel thread
+    return found
+
+
+def sleeps(pid):
+    """How often each thread of a process has gone to sleep, if all of them sleep now; None: one does not."""
+    found = {}
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            facts = dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines())
+            if not facts["State"].startswith("S"):
+                return None
+            found[thread.name] = int(facts["voluntary_ctxt_switches"])
+    except OSError:
+        return None  # it has ended
+    return found
+
+
 class Stage(unittest.TestCase):
     build = block = None  # from the command line
     flags = ()
     addresses = 0
     rejections = REJECTIONS
     as_root = False  # for what only root can do
+    inside = ()  # words before all commands, such as ip netns exec X
 
     @classmethod
     def setUpClass(cls):
@@ -107,10 +135,10 @@ class Stage(unittest.TestCase):
     def lossy(self):
         return "--loss" in self.flags
 
-    def start(self, *command, address=None, flags=(), inside=()):
-        """Starts a program on a card; `inside`: words before `weft run`, such as ip netns exec X."""
-        words = [*inside, self.weft, "run", *self.flags, *flags, *(["--addr", address] if address else []), "--"]
-        return self.start_plain(*words, *command)
+    def start(self, *command, address=None, flags=(), inside=None):
+        """Starts a program on a card; `inside`: words before `weft run`, if not those of the class."""
+        words = [*(inside or self.inside), self.weft, "run", *self.flags, *flags]
+        return self.start_plain(*words, *(["--addr", address] if address else []), "--", *command)
 
     def start_plain(self, *command):
         type(self).started += 1
@@ -122,7 +150,8 @@ class Stage(unittest.TestCase):
     def finish(self, program, *others, well=ended_well):
         """Waits until it ends well; what it said. If it does not, all are shown."""
         if not well(program):
-            time.sleep(0.5)  # for the others to say why
+            for other in others:
+                other.wait(1)  # it may say why when it ends
             self.fail("it did not end well" + "".join(p.story() for p in (program, *others)))
         return program.output()
 
@@ -132,6 +161,42 @@ class Stage(unittest.TestCase):
             if time.monotonic() > limit or not all(p.running() for p in programs):
                 self.fail(f"waited in vain until {what}" + "".join(p.story() for p in programs))
             time.sleep(0.02)
+
+    def stays(self, holds, what, *programs, seconds):
+        """Looks for so long whether this holds all the time."""
+        limit = time.monotonic() + seconds
+        while time.monotonic() < limit:
+            self.assertTrue(holds(), f"it was not so that {what}" + "".join(p.story() for p in programs))
+            time.sleep(0.02)
+
+    def wait_for_words(self, program, words):
+        self.wait_until(lambda: words in program.output(), f"it says: {words}", program)
+
+    def wait_for_card(self, *programs):
+        """Until each has a card. A program gets it when it needs one."""
+        self.wait_until(lambda: len(self.lanes(*programs)) == len(programs), "they have cards", *programs)
+
+    def wait_for_rest(self, program):
+        """Until it sleeps with all its threads, and the broker, which it may be waiting for, does so, too.
+
+        Between two looks nobody wakes up. A server that listens by rdma_cm is known by that.
+        """
+        looks = [None]
+
+        def rests():
+            looks.append([sleeps(pid) for pid in (program.pid, *brokers(self.folder))])
+            return None not in looks[-1] and looks[-1] == looks[-2]
+
+        self.wait_until(rests, "it sleeps", program)
+
+    def wait_until_it_listens(self, server):
+        """For rdma_cm, where no port is open."""
+        self.wait_for_card(server)
+        self.wait_for_rest(server)
+
+    def wait_for_traffic(self, *programs, packets=100):
+        """Until each has sent so many packets."""
+        self.wait_until(lambda: all(self.counters(p)["sent_pkts"] >= packets for p in programs), "they talk", *programs)
 
     def wait_for_port(self, server, port):
         """Until the server listens at this TCP port, over which programs like perftest tell each other their QPNs."""
@@ -155,28 +220,37 @@ class Stage(unittest.TestCase):
         said = self.ask(serves, *command, *asks, address=there, flags=flags)
         return self.finish(serves), said
 
+    def lanes(self, *programs):
+        """What is known of the cards of these programs."""
+        stat = self.start_plain(*self.inside, self.weft, "stat", "--json", "--all")
+        every = json.loads(stat.output()) if stat.wait() == 0 else []
+        return [lane for lane in every if lane["process"] in [p.pid for p in programs]]
+
     def counters(self, *programs):
         """What the cards of programs that run have counted so far, together."""
-        stat = self.start_plain(self.weft, "stat", "--json", "--all")
-        lanes = json.loads(stat.output()) if stat.wait() == 0 else []
-        mine = [lane["counters"] | lane["port"] for lane in lanes if lane["process"] in [p.pid for p in programs]]
+        mine = [lane["counters"] | lane["port"] for lane in self.lanes(*programs)]
         return {name: sum(lane[name] for lane in mine) for name in ("sent_pkts", "rcvd_pkts", "lost_on_purpose")}
 
     def come_to_rest(self, *programs):
-        """The counters when the programs exchange nothing any more: they wait for what is lost."""
-        seen = [{}]
+        """The counters when the programs exchange nothing any more: they wait for what is lost.
+
+        They poll meanwhile: each has had a processor for a while since something was counted last.
+        """
+        seen, ticks = {}, []
 
         def resting():
-            time.sleep(0.3)
-            seen.append(self.counters(*programs))
-            return seen[-1] == seen[-2] and seen[-1]["sent_pkts"] > 0
+            nonlocal seen, ticks
+            found, now = self.counters(*programs), [p.cpu_ticks() for p in programs]
+            if found != seen:
+                seen, ticks = found, now
+            return seen["sent_pkts"] > 0 and all(n - t >= POLLED for n, t in zip(now, ticks))
 
         self.wait_until(resting, "something is lost that nobody sends again", *programs)
-        return seen[-1]
+        return seen
 
     def ask(self, server, *command, start=None, **more):
         """What a client says that ends well. Rejected, it tries again: nothing shows whether a server listens yet."""
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + PATIENCE
         while True:
             time.sleep(0.2)
             client = (start or self.start)(*command, **more)
