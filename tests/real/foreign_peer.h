@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "patience.h"
 #include "wire/codec.h"
 #include "wire/icrc.h"
 #include "wire/vendor_mad.h"
@@ -32,7 +33,7 @@ class ForeignPeer {
     EXPECT_EQ(bind(socket_.get(), &name.any, name.bytes()), 0);
   }
 
-  [[nodiscard]] std::optional<Heard> hear(int milliseconds = 2000) {
+  [[nodiscard]] std::optional<Heard> hear(int milliseconds = kPatienceMilliseconds) {
     pollfd p{socket_.get(), POLLIN, 0};
     if (::poll(&p, 1, milliseconds) <= 0) return std::nullopt;
     Heard heard;
@@ -56,6 +57,14 @@ class ForeignPeer {
     for (;;) {
       auto heard = hear();
       if (!heard || !heard->mad) return heard;
+    }
+  }
+
+  // The next answer to a question of this peer's.
+  [[nodiscard]] std::optional<Heard> hear_answer() {
+    for (;;) {
+      auto heard = hear();
+      if (!heard || (heard->mad && heard->mad->is_answer)) return heard;
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "patience.h"
 #include "world/real/lane/lane.h"
 
 namespace weft::real {
@@ -46,8 +47,12 @@ class TestLane final : public LaneOwner {
   }
   void connect(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn, std::uint8_t gid_index = 0,
                std::uint8_t ack_timeout = 14) {
-    using M = host::QpMask;
     const std::lock_guard guard(lane.lock());
+    connect_with_lock_held(qp, peer, peer_qpn, gid_index, ack_timeout);
+  }
+  void connect_with_lock_held(host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn,
+                              std::uint8_t gid_index = 0, std::uint8_t ack_timeout = 14) {
+    using M = host::QpMask;
     host::QpAttributes a;
     a.rights = nic::Rights::remote_write | nic::Rights::remote_read | nic::Rights::remote_atomic;
     a.peer = peer;
@@ -91,9 +96,9 @@ class TestLane final : public LaneOwner {
     const std::lock_guard guard(lane.lock());
     return std::memcmp(memory.data() + at, what, bytes) == 0;
   }
-  // One completion, within two seconds.
+  // One completion.
   nic::Completion wait(bool drive = true) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMilliseconds);
     while (std::chrono::steady_clock::now() < until) {
       if (const auto got = poll(drive); !got.empty()) return got.front();
     }
