@@ -103,7 +103,7 @@ TEST(ReorderNotes, TheNewestOfManyTakenEntriesIsFoundWithoutLookingAtTheOthers) 
 TEST(ReorderNotes, TheNewestTakenEntryIsFoundAgainWhenItIsGone) {
   ReorderNotes notes(8);
   std::uint16_t head = ReorderNotes::kNothing;
-  for (std::uint32_t ssn = 5; ssn <= 7; ++ssn) notes.add_taken(head, kStart.plus(ssn), ssn);
+  for (std::uint32_t ssn = 5; ssn <= 7; ++ssn) ASSERT_NE(notes.add_taken(head, kStart.plus(ssn), ssn), nullptr);
   ASSERT_NE(notes.add(head, kStart, Kind::request), nullptr) << "a new first one";
   EXPECT_EQ(notes.newest_taken(head)->ssn, 7U);
   EXPECT_NE(notes.take_taken(head, 7), nullptr);
