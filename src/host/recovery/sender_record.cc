@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 namespace weft::host {
 
@@ -59,8 +58,9 @@ void SenderRecord::note_asked(wire::Psn from, std::uint32_t count, std::uint16_t
 }
 
 void SenderRecord::note_sent(std::uint16_t end, wire::Psn next) {
-  while (asked_done_ != asked_.size() && static_cast<std::int16_t>(end - asked_[asked_done_].entry) > 0) {
-    const Asked sent = asked_[asked_done_++];
+  std::size_t done = 0;
+  for (; done != asked_.size() && static_cast<std::int16_t>(end - asked_[done].entry) > 0; ++done) {
+    const Asked& sent = asked_[done];
     for (std::uint32_t i = 0; i < sent.count; ++i) {
       const wire::Psn psn = sent.from.plus(i);
       if (psn.ahead_of(base_) < 0 || !asked_for_.has(psn)) continue;
@@ -69,7 +69,7 @@ void SenderRecord::note_sent(std::uint16_t end, wire::Psn next) {
       resent_at_[place(psn)] = {sent.next, next};
     }
   }
-  asked_.erase(asked_.begin(), asked_.begin() + static_cast<std::ptrdiff_t>(std::exchange(asked_done_, 0)));
+  asked_.erase(asked_.begin(), asked_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 }  // namespace weft::host

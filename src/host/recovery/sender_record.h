@@ -30,7 +30,6 @@ class SenderRecord {
     resent_.clear();
     asked_for_.clear();
     asked_.clear();
-    asked_done_ = 0;
   }
   // All that was sent before `next`, and not again since, has arrived or never will.
   void assume_lost(wire::Psn next) {
@@ -93,8 +92,7 @@ class SenderRecord {
     std::uint16_t entry;
   };
   PacketBitmap there_, asked_for_, resent_;
-  std::vector<Asked> asked_;    // in the order of the retry queue,
-  std::size_t asked_done_ = 0;  // from here on
+  std::vector<Asked> asked_;  // in the order of the retry queue
   std::vector<Sent> resent_at_;
 };
 
