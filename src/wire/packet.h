@@ -65,7 +65,7 @@ struct Headers {
   friend constexpr bool operator==(const Headers&, const Headers&) = default;
 };
 
-// One arrived packet. The payload excludes the pad and lives as long as the caller's buffer, unless it is far.
+// One arrived packet. The payload excludes the pad and lives as long as the caller's buffer, unless it is exported.
 struct Packet {
   Flow flow{};
   Headers headers{};

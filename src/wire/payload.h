@@ -1,6 +1,6 @@
-// The payload of a packet: bytes at hand, or bytes that still lie in the sender's memory (far) and that only the world
+// The payload of a packet: bytes at hand, or bytes that still lie in the sender's memory and that only the world
 // can fetch from there. An exported payload has a length like any other, so a packet is judged without it; but whoever
-// wants the bytes has to say near(), which a far one does not have.
+// wants the bytes has to say near(), which an exported one does not have.
 #pragma once
 
 #include <cassert>
@@ -35,7 +35,7 @@ class Payload {
     [[nodiscard]] bool empty() const { return bytes_ == 0; }
     [[nodiscard]] bool is_exported() const { return export_ != nullptr; }
 
-    // Not of a far one: what cannot be fetched must not be made up. Release builds ask, too.
+    // Not of an exported one: what cannot be fetched must not be made up. Release builds ask, too.
     [[nodiscard]] std::span<const std::byte> near() const {
       assert(!is_exported());
       return {near_, bytes_};

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "patience.h"
+#include "support/patience.h"
 #include "world/real/broker/conversation.h"
 
 namespace weft::real {

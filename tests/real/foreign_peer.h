@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "patience.h"
+#include "support/patience.h"
 #include "wire/codec.h"
 #include "wire/icrc.h"
 #include "wire/vendor_mad.h"

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "patience.h"
+#include "support/patience.h"
 #include "world/real/lane/lane.h"
 
 namespace weft::real {

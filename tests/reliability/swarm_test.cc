@@ -48,7 +48,7 @@ std::string bursts_in_words() {
   const auto words = [](const char* variable, std::uint32_t bytes) {
     return bytes > 0 ? variable + std::to_string(bytes) + " " : std::string();
   };
-  return words("WEFT_TEST_TRAINS=", usual_burst_bytes()) + words("WEFT_TEST_FAR=", usual_one_copy_bytes());
+  return words("WEFT_TEST_BURSTS=", usual_burst_bytes()) + words("WEFT_TEST_ONE_COPY=", usual_one_copy_bytes());
 }
 std::string replay_line(std::uint64_t seed) {
   const bool srnic = usual_dialect() == nic::Dialect::srnic;

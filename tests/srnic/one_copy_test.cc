@@ -9,7 +9,7 @@ using nic::Counter;
 using nic::Status;
 using nic::WorkKind;
 
-constexpr std::uint32_t kOneCopy = 6 * kMtu, kBytes = 10 * kMtu - 24;  // of ten packets: far bursts of six and of four
+constexpr std::uint32_t kOneCopy = 6 * kMtu, kBytes = 10 * kMtu - 24;  // of ten packets: bursts of six and of four
 constexpr std::uint64_t kApart = 4096;                                 // each message has a place of its own
 constexpr WorkKind kKinds[] = {WorkKind::send, WorkKind::write_immediate, WorkKind::read, WorkKind::write};
 

@@ -8,7 +8,7 @@ using nic::Counter;
 using nic::Status;
 using nic::WorkKind;
 
-constexpr std::uint32_t kBytes = 4 * kMtu - 8;  // one far burst
+constexpr std::uint32_t kBytes = 4 * kMtu - 8;  // one burst whose payload stays
 constexpr std::uint64_t kApart = 4 * kMtu, kCount = 6, kThere = 32 * 1024;
 
 BedSpec looking_after(Time delay, sim::FaultPlan faults = {}) {

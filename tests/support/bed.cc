@@ -76,8 +76,8 @@ nic::Dialect usual_dialect() noexcept {
   return wanted != nullptr && std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
 }
 
-std::uint32_t usual_burst_bytes() noexcept { return number_in("WEFT_TEST_TRAINS"); }
-std::uint32_t usual_one_copy_bytes() noexcept { return number_in("WEFT_TEST_FAR"); }
+std::uint32_t usual_burst_bytes() noexcept { return number_in("WEFT_TEST_BURSTS"); }
+std::uint32_t usual_one_copy_bytes() noexcept { return number_in("WEFT_TEST_ONE_COPY"); }
 
 std::uint32_t Step::length() const {
   std::uint32_t sum = 0;

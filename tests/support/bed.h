@@ -34,9 +34,9 @@ inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_sr
 // What reliable connections of tests speak that do not say: roce, or srnic if WEFT_TEST_DIALECT says so. Suites that
 // hold for both run once with each.
 [[nodiscard]] nic::Dialect usual_dialect() noexcept;
-// How much of a message may travel as one, where tests do not say: nothing, or what WEFT_TEST_TRAINS says.
+// How much of a message may travel as one, where tests do not say: nothing, or what WEFT_TEST_BURSTS says.
 [[nodiscard]] std::uint32_t usual_burst_bytes() noexcept;
-// Likewise with its payload left behind until it is placed: WEFT_TEST_FAR.
+// Likewise with its payload left behind until it is placed: WEFT_TEST_ONE_COPY.
 [[nodiscard]] std::uint32_t usual_one_copy_bytes() noexcept;
 
 struct BedSpec {

@@ -280,7 +280,7 @@ TEST_F(TrustSrnic, T67_WritesWithoutRightsAheadOfTheirTurn) {
   expect_others_work();
 }
 
-TEST_F(TrustSrnic, T68_FarPayloadsThatAreNotThere) {
+TEST_F(TrustSrnic, T68_ExportedPayloadsThatAreNotThere) {
   const auto burst = [&](Psn psn, std::uint64_t address) {
     return peer.request(Opcode::srnic_write_only).psn(psn).in(0, 0, 0).at(address, area.key, 0);
   };

@@ -169,7 +169,7 @@ class Victim {
   // -- inputs, and all that each of them causes --
   Effects receive(const Crafted& packet);
   Effects receive_burst(const Crafted& packet, std::uint32_t packets,
-                        std::size_t one_copy_bytes);        // its payload is far
+                        std::size_t one_copy_bytes);        // its payload stays with the sender
   Effects receive_all(std::span<const Crafted> packets);    // before the card has a chance to answer the first
   Effects receive_frame(std::span<const std::byte> frame);  // bytes from the wire
   Effects receive_datagram(std::span<const std::byte> udp_payload, const wire::Flow& flow);

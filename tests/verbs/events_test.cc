@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bed.h"
+#include "support/patience.h"
 
 namespace weft::tests {
 namespace {
@@ -22,16 +23,6 @@ bool readable(int fd, int milliseconds = 0) {
   return ::poll(&p, 1, milliseconds) == 1;
 }
 void make_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
-
-constexpr int kPatienceMilliseconds = 20'000;
-
-// Waits until this holds. False: it waited in vain.
-template <class Holds>
-bool eventually(Holds&& holds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMilliseconds);
-  while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return holds();
-}
 
 // A call that sleeps, in a thread of its own.
 class Sleeper {

@@ -370,7 +370,7 @@ class RingReader {
   std::uint64_t at_ = 0, told_ = 0;
   wire::Flow flow_{};     // of the last record
   bool streams_ = false;  // there were several the last time
-  bool fetches_ = false;  // far ones were among those since done()
+  bool fetches_ = false;  // exported payloads were among those since done()
   bool broken_ = false;   // the sender wrote nonsense: it is not heard any more
 };
 

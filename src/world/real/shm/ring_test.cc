@@ -71,7 +71,7 @@ struct Exported {
   nic::OutPacket packet{};
 };
 
-// The positions of far records that can be read now.
+// The positions of records with exported payloads that can be read now.
 std::vector<std::uint64_t> allow_one_copy(Pair& p) {
   std::vector<std::uint64_t> positions;
   p.in.read(64, [&](const wire::Flow&, std::span<const std::byte> datagram, DatagramTraits how) {

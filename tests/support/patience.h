@@ -1,10 +1,10 @@
-// How tests of the real world wait: for something that will be so, and much longer than it takes.
+// How tests of the real world and of programs wait: for something that will be so, and much longer than it takes.
 #pragma once
 
 #include <chrono>
 #include <thread>
 
-namespace weft::real {
+namespace weft {
 
 inline constexpr int kPatienceMilliseconds = 20'000;
 
@@ -16,4 +16,4 @@ template <class Holds>
   return holds();
 }
 
-}  // namespace weft::real
+}  // namespace weft
