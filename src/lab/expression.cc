@@ -104,7 +104,10 @@ tl::expected<double, std::string> as_number(const Value& value) {
 
 class Reader {
  public:
-  Reader(std::string_view text, const Study& study) : text_(text), study_(study) {}
+  Reader(std::string_view text, const Study& study, const Sample& sample)
+      : text_(text), study_(study), sample_(sample) {}
+
+  static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
   Result all() {
     Result value = sum();
@@ -122,7 +125,6 @@ class Reader {
     ++at_;
     return true;
   }
-  static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
   std::string_view word() {
     (void)next();
     const std::size_t start = at_;
@@ -280,8 +282,8 @@ class Reader {
       free = i;
     }
     std::string failure;
-    Curve curve =
-        curve_of(study_, static_cast<std::size_t>(series - all.begin()), free.value_or(0), pins, metric, &failure);
+    Curve curve = curve_of(study_, sample_, static_cast<std::size_t>(series - all.begin()), free.value_or(0), pins,
+                           metric, &failure);
     if (!failure.empty()) return Problem(failure);
     if (curve.empty()) return Problem(fmt::format("{} has no points here", name));
     return curve;
@@ -289,13 +291,24 @@ class Reader {
 
   std::string_view text_;
   const Study& study_;
+  const Sample& sample_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-tl::expected<double, std::string> evaluate(std::string_view expression, const Study& study) {
-  const Result value = Reader(expression, study).all();
+bool mentions(std::string_view expression, std::string_view name) {
+  for (std::size_t at = expression.find(name); at != std::string_view::npos; at = expression.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool begins = at == 0 || !(Reader::is_word(expression[at - 1]) || expression[at - 1] == '.');
+    const bool ends = end == expression.size() || !Reader::is_word(expression[end]);
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+tl::expected<double, std::string> evaluate(std::string_view expression, const Study& study, const Sample& sample) {
+  const Result value = Reader(expression, study, sample).all();
   if (!value) return Problem(value.error());
   return as_number(*value);
 }

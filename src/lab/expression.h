@@ -20,6 +20,10 @@
 
 namespace weft::lab {
 
-[[nodiscard]] tl::expected<double, std::string> evaluate(std::string_view expression, const Study& study);
+[[nodiscard]] tl::expected<double, std::string> evaluate(std::string_view expression, const Study& study,
+                                                         const Sample& sample);
+
+// Is this a word of it? Names of series are words.
+[[nodiscard]] bool mentions(std::string_view expression, std::string_view name);
 
 }  // namespace weft::lab

@@ -16,6 +16,7 @@ class Expression : public testing::Test {
       plan_.series.push_back({.name = name, .label = name, .setting = {}, .changes = {}});
     plan_.axes.push_back({.key = "qps", .title = "", .points = {}, .quick = {}});
     study_.plan = &plan_;
+    study_.samples.resize(1);
     add(0, {1}, 10);
     add(0, {2}, 20);
     add(0, {4}, 16);
@@ -25,15 +26,15 @@ class Expression : public testing::Test {
   }
   void add(std::size_t series, std::vector<double> at, double y) {
     study_.points.push_back({.series = series, .at = std::move(at), .setting = {}});
-    study_.results.push_back({{{"mac_gbps", y}}, ""});
+    study_.samples[0].results.push_back({{{"mac_gbps", y}}, ""});
   }
   double value(std::string_view text) {
-    const auto v = evaluate(text, study_);
+    const auto v = evaluate(text, study_, study_.samples[0]);
     EXPECT_TRUE(v) << text << ": " << v.error();
     return v.value_or(-1);
   }
   std::string problem(std::string_view text) {
-    const auto v = evaluate(text, study_);
+    const auto v = evaluate(text, study_, study_.samples[0]);
     EXPECT_FALSE(v) << text;
     return v ? "" : v.error();
   }
@@ -78,7 +79,7 @@ TEST_F(Expression, TheCardItself) { EXPECT_EQ(value("card.roce_header"), 58); }
 TEST_F(Expression, TwoAxesNeedOneToBeFixed) {
   plan_.axes.push_back({.key = "bytes", .title = "", .points = {}, .quick = {}});
   study_.points.clear();
-  study_.results.clear();
+  study_.samples[0].results.clear();
   add(0, {1, 64}, 3);
   add(0, {2, 64}, 4);
   add(0, {1, 512}, 5);
@@ -108,7 +109,7 @@ TEST_F(Expression, WhatMakesNoSenseIsSaid) {
 }
 
 TEST_F(Expression, AFailedPointIsNamed) {
-  study_.results[1] = {{}, "the world ended"};
+  study_.samples[0].results[1] = {{}, "the world ended"};
   EXPECT_THAT(problem("max(A.mac_gbps)"), HasSubstr("A at qps 2: the world ended"));
   EXPECT_EQ(value("max(B.mac_gbps)"), 8);
 }

@@ -14,7 +14,7 @@
 namespace weft::lab {
 
 struct FieldInfo {
-  std::string_view key;
+  std::string_view key, meaning;
   Kind kind = Kind::count;
   double least = 0, most = 0;
   std::span<const std::string_view> choices;  // Kind::choice: the names of 0, 1, 2, ...
@@ -40,10 +40,12 @@ constexpr double largest_of() {
 
 // `Member` answers a reference to the member of an owner, const or not.
 template <class Owner, class Member>
-constexpr Field<Owner> make_field(std::string_view key, Kind kind, Member, double least = 0, double most = 0) {
+constexpr Field<Owner> make_field(std::string_view key, std::string_view meaning, Kind kind, Member, double least = 0,
+                                  double most = 0) {
   using Number = std::remove_cvref_t<decltype(Member{}(std::declval<Owner&>()))>;
   Field<Owner> field;
   field.key = key;
+  field.meaning = meaning;
   field.kind = kind;
   field.least = least;
   field.most = most != 0 ? most : largest_of<Number>();
@@ -52,8 +54,10 @@ constexpr Field<Owner> make_field(std::string_view key, Kind kind, Member, doubl
   return field;
 }
 template <class Owner, class Member>
-constexpr Field<Owner> make_field(std::string_view key, std::span<const std::string_view> choices, Member member) {
-  Field<Owner> field = make_field<Owner>(key, Kind::choice, member, 0, static_cast<double>(choices.size() - 1));
+constexpr Field<Owner> make_field(std::string_view key, std::string_view meaning,
+                                  std::span<const std::string_view> choices, Member member) {
+  Field<Owner> field =
+      make_field<Owner>(key, meaning, Kind::choice, member, 0, static_cast<double>(choices.size() - 1));
   field.choices = choices;
   return field;
 }

@@ -77,7 +77,8 @@ struct ClaimRow {
 };
 struct Claim {
   std::string id, what, source;
-  std::vector<ClaimRow> rows;  // at least one
+  std::string absent;          // why nothing here measures it yet
+  std::vector<ClaimRow> rows;  // at least one, unless it is absent
 };
 
 struct Plan {

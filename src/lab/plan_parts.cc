@@ -292,17 +292,17 @@ Done read_plot(const toml::table& table, const FilePosition& place, Plan& plan) 
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kClaim{"id", "what", "source", "unit", "band", "row"};
+constexpr std::array<std::string_view, 7> kClaim{"id", "what", "source", "unit", "band", "row", "absent"};
 constexpr std::array<std::string_view, 8> kRow{"name",  "claimed",    "unit",  "band",
                                                "value", "calibrated", "quick", "why"};
 constexpr std::size_t kLongest = 400;  // of an expression
 
 // The plan as if it had been run, with the same number everywhere: what can be evaluated on it can be evaluated.
 Study as_if_run(const Plan& plan, Extent extent) {
-  Study study{.plan = &plan, .extent = extent, .points = points_of(plan, extent), .results = {}};
+  Study study{.plan = &plan, .extent = extent, .points = points_of(plan, extent), .samples = {{}}};
   PointResult one;
   for (const Metric& metric : kMetrics) one.outcome.emplace_back(metric.name, 1);
-  study.results.assign(study.points.size(), one);
+  study.samples.front().results.assign(study.points.size(), one);
   return study;
 }
 
@@ -341,7 +341,8 @@ tl::expected<ClaimRow, std::string> read_row(const toml::table& row, const toml:
   if (out.value.size() > kLongest) return place.problem(at, "value is too long");
   for (const Extent extent : {Extent::full, Extent::quick}) {
     if (extent == Extent::quick && !out.quick) continue;
-    const auto value = evaluate(out.value, as_if_run(plan, extent));
+    const Study study = as_if_run(plan, extent);
+    const auto value = evaluate(out.value, study, study.samples.front());
     if (!value) {
       return place.problem(at, fmt::format("{}: value = \"{}\"{}: {}", out.name, out.value,
                                            extent == Extent::quick ? " in the quick set" : "", value.error()));
@@ -355,17 +356,21 @@ tl::expected<ClaimRow, std::string> read_row(const toml::table& row, const toml:
 Done read_claim(const toml::table& table, const FilePosition& place, Plan& plan) {
   if (Done keys = check_keys(table, place, kClaim); !keys) return keys;
   Claim claim;
-  for (const auto& [key, target] :
-       {std::pair("id", &claim.id), std::pair("what", &claim.what), std::pair("source", &claim.source)}) {
+  for (const auto& [key, target] : {std::pair("id", &claim.id), std::pair("what", &claim.what),
+                                    std::pair("source", &claim.source), std::pair("absent", &claim.absent)}) {
     auto text = read_text(table, key, place);
     if (!text) return Problem(text.error());
     *target = std::move(*text);
   }
   const toml::array* rows = table["row"].as_array();
-  if (claim.id.empty() || claim.what.empty() || claim.source.empty() || rows == nullptr || rows->empty()) {
-    return place.problem(table, fmt::format("claim '{}': id, what, source and row are needed", claim.id));
+  const bool has_rows = rows != nullptr && !rows->empty();
+  if (claim.id.empty() || claim.what.empty() || claim.source.empty() || has_rows == !claim.absent.empty()) {
+    return place.problem(
+        table, fmt::format("claim '{}': id, what, source and row are needed; or absent, the reason why there is no row",
+                           claim.id));
   }
-  for (const toml::node& node : *rows) {
+  for (std::size_t i = 0; has_rows && i < rows->size(); ++i) {
+    const toml::node& node = (*rows)[i];
     const toml::table* row = node.as_table();
     if (row == nullptr) return place.problem(node, "a row is a table");
     auto parsed = read_row(*row, table, place, plan);

@@ -15,37 +15,56 @@ constexpr std::array<std::string_view, 2> kPatterns{"stream", "ping_pong"};
 static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::ping_pong) == 1);
 
 template <class What, class Member>
-constexpr Field<Setting> field(std::string_view key, const What& what, Member member, double least = 0,
-                               double most = 0) {
+constexpr Field<Setting> field(std::string_view key, std::string_view meaning, const What& what, Member member,
+                               double least = 0, double most = 0) {
   if constexpr (std::is_same_v<What, Kind>) {
-    return make_field<Setting>(key, what, member, least, most);
+    return make_field<Setting>(key, meaning, what, member, least, most);
   } else {
-    return make_field<Setting>(key, std::span<const std::string_view>(what), member);
+    return make_field<Setting>(key, meaning, std::span<const std::string_view>(what), member);
   }
 }
 
 using enum Kind;
 // clang-format off
 constexpr std::array kFields{
-    field("clients", count, [](auto& s) -> auto& { return s.clients; }, 1, 4096),
-    field("link_rate", rate, [](auto& s) -> auto& { return s.link_bits_per_second; }, 0, 1e13),
-    field("link_delay", time, [](auto& s) -> auto& { return s.link_delay; }, 0, 1e12),
-    field("loss", fraction, [](auto& s) -> auto& { return s.loss; }, 0, 1),
-    field("operation", kOperations, [](auto& s) -> auto& { return s.operation; }),
-    field("pattern", kPatterns, [](auto& s) -> auto& { return s.pattern; }),
-    field("bytes", size, [](auto& s) -> auto& { return s.bytes; }, 1, 1U << 30),
-    field("mtu", size, [](auto& s) -> auto& { return s.mtu; }, 256, 4096),
-    field("qps", count, [](auto& s) -> auto& { return s.qps; }, 1, 1 << 20),
-    field("threads", count, [](auto& s) -> auto& { return s.threads; }, 1, 4096),
-    field("depth", count, [](auto& s) -> auto& { return s.depth; }, 1, 32768),
-    field("signal_every", count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
-    field("inline_bytes", size, [](auto& s) -> auto& { return s.inline_bytes; }, 0, 1024),
-    field("region_bytes", size, [](auto& s) -> auto& { return s.region_bytes; }, 0, 1e12),
-    field("page_bytes", size, [](auto& s) -> auto& { return s.page_bytes; }, 4096, 1 << 30),
-    field("messages", count, [](auto& s) -> auto& { return s.messages; }, 0, 1e9),
-    field("warm_up_messages", count, [](auto& s) -> auto& { return s.warm_up_messages; }, 0, 1e9),
-    field("time_limit", time, [](auto& s) -> auto& { return s.time_limit; }, 1e6, 1e15),
-    field("seed", count, [](auto& s) -> auto& { return s.seed; }),
+    field("clients", "cards that talk to the server: by a cable if there is one, by a switch if there are more",
+          count, [](auto& s) -> auto& { return s.clients; }, 1, 4096),
+    field("link_rate", "of each link; 0: the profile's",
+          rate, [](auto& s) -> auto& { return s.link_bits_per_second; }, 0, 1e13),
+    field("link_delay", "of each link, one way",
+          time, [](auto& s) -> auto& { return s.link_delay; }, 0, 1e12),
+    field("loss", "of packets, at random, on the clients' way out",
+          fraction, [](auto& s) -> auto& { return s.loss; }, 0, 1),
+    field("operation", "what clients post",
+          kOperations, [](auto& s) -> auto& { return s.operation; }),
+    field("pattern", "stream: every queue pair keeps depth messages under way; ping_pong: one message, then its answer",
+          kPatterns, [](auto& s) -> auto& { return s.pattern; }),
+    field("bytes", "of a message",
+          size, [](auto& s) -> auto& { return s.bytes; }, 1, 1U << 30),
+    field("mtu", "payload of a packet at most",
+          size, [](auto& s) -> auto& { return s.mtu; }, 256, 4096),
+    field("qps", "queue pairs in all",
+          count, [](auto& s) -> auto& { return s.qps; }, 1, 1 << 20),
+    field("threads", "of each host",
+          count, [](auto& s) -> auto& { return s.threads; }, 1, 4096),
+    field("depth", "messages under way for each queue pair",
+          count, [](auto& s) -> auto& { return s.depth; }, 1, 32768),
+    field("signal_every", "every so many messages one asks for a completion",
+          count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
+    field("inline_bytes", "messages up to this size travel in their work entry",
+          size, [](auto& s) -> auto& { return s.inline_bytes; }, 0, 1024),
+    field("region_bytes", "memory that messages come from and go to, spread evenly; 0: one page for each thread",
+          size, [](auto& s) -> auto& { return s.region_bytes; }, 0, 1e12),
+    field("page_bytes", "of that memory; a translation each",
+          size, [](auto& s) -> auto& { return s.page_bytes; }, 4096, 1 << 30),
+    field("messages", "that are measured, all queue pairs together; 0: several turns for each queue pair",
+          count, [](auto& s) -> auto& { return s.messages; }, 0, 1e9),
+    field("warm_up_messages", "before those; 0: a few turns for each queue pair",
+          count, [](auto& s) -> auto& { return s.warm_up_messages; }, 0, 1e9),
+    field("time_limit", "of simulated time; a run that has not ended by then has failed",
+          time, [](auto& s) -> auto& { return s.time_limit; }, 1e6, 1e15),
+    field("seed", "all chance follows from it",
+          count, [](auto& s) -> auto& { return s.seed; }),
 };
 // clang-format on
 

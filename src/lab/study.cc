@@ -38,21 +38,57 @@ std::string where_text(const Plan& plan, const Point& point) {
   return text;
 }
 
-Curve curve_of(const Study& study, std::size_t series, std::size_t x_axis, const std::vector<Pin>& pins,
-               std::string_view metric, std::string* failure) {
+Curve curve_of(const Study& study, const Sample& sample, std::size_t series, std::size_t x_axis,
+               const std::vector<Pin>& pins, std::string_view metric, std::string* failure) {
   Curve curve;
   for (std::size_t i = 0; i < study.points.size(); ++i) {
     const Point& point = study.points[i];
     if (point.series != series || !lies_on(point, pins)) continue;
-    const auto y = metric_of(study.results[i], metric);
+    const auto y = metric_of(sample.results[i], metric);
     if (y) {
       curve.emplace_back(x_axis < point.at.size() ? point.at[x_axis] : 0, *y);
     } else if (failure != nullptr && failure->empty()) {
-      const std::string& reason = study.results[i].failure;
+      const std::string& reason = sample.results[i].failure;
       *failure = fmt::format("{}{}{}: {}", study.plan->series[series].name, point.at.empty() ? "" : " at ",
                              where_text(*study.plan, point),
                              reason.empty() ? fmt::format("no {} was measured", metric) : reason);
     }
+  }
+  return curve;
+}
+
+std::vector<Failure> failures_of(const Study& study) {
+  std::vector<Failure> all;
+  for (const Sample& sample : study.samples) {
+    for (std::size_t i = 0; i < study.points.size(); ++i) {
+      if (sample.results[i].failure.empty()) continue;
+      const Point& point = study.points[i];
+      all.push_back({.series = study.plan->series[point.series].label,
+                     .where = where_text(*study.plan, point),
+                     .reason = sample.results[i].failure,
+                     .seed = point.setting.seed + sample.number});
+    }
+  }
+  return all;
+}
+
+std::string spread_text(const Spread& spread) {
+  const std::string mean = number_text(spread.mean, 4);
+  return spread.half > 0 ? fmt::format("{} ± {}", mean, number_text(spread.half, 2)) : mean;
+}
+
+SpreadCurve spread_curve_of(const Study& study, std::size_t series, std::size_t x_axis, const std::vector<Pin>& pins,
+                            std::string_view metric) {
+  SpreadCurve curve;
+  for (std::size_t i = 0; i < study.points.size(); ++i) {
+    const Point& point = study.points[i];
+    if (point.series != series || !lies_on(point, pins)) continue;
+    std::vector<double> values;
+    for (const Sample& sample : study.samples) {
+      if (const auto y = metric_of(sample.results[i], metric)) values.push_back(*y);
+    }
+    if (values.empty() || values.size() < study.samples.size()) continue;
+    curve.emplace_back(x_axis < point.at.size() ? point.at[x_axis] : 0, spread_of(values));
   }
   return curve;
 }

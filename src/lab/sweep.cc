@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -96,15 +97,24 @@ std::vector<PointResult> run_all(std::span<const Setting* const> settings, const
 }
 
 void run_studies(std::span<Study> studies, const SweepOptions& options) {
+  std::deque<Setting> seeded;  // stay where they are
   std::vector<const Setting*> settings;
   for (const Study& study : studies) {
-    for (const Point& point : study.points) settings.push_back(&point.setting);
+    for (const Sample& sample : study.samples) {
+      for (const Point& point : study.points) {
+        settings.push_back(&seeded.emplace_back(point.setting));
+        seeded.back().seed += sample.number;
+      }
+    }
   }
   std::vector<PointResult> results = run_all(settings, options);
   auto next = results.begin();
   for (Study& study : studies) {
-    study.results.assign(next, next + static_cast<std::ptrdiff_t>(study.points.size()));
-    next += static_cast<std::ptrdiff_t>(study.points.size());
+    for (Sample& sample : study.samples) {
+      const auto end = next + static_cast<std::ptrdiff_t>(study.points.size());
+      sample.results.assign(next, end);
+      next = end;
+    }
   }
 }
 

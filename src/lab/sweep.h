@@ -24,7 +24,7 @@ struct SweepOptions {
 // The outcome of each setting, in their order. Equal settings are run once. What a run throws becomes its failure.
 [[nodiscard]] std::vector<PointResult> run_all(std::span<const Setting* const> settings, const SweepOptions& options);
 
-// All studies at once. They have their points; they get their results.
+// All studies at once. They have their points, and samples with their numbers; those get their results.
 void run_studies(std::span<Study> studies, const SweepOptions& options);
 
 }  // namespace weft::lab

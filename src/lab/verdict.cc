@@ -59,6 +59,7 @@ std::string_view verdict_text(Verdict verdict) {
     case Verdict::met: return "met";
     case Verdict::missed: return "missed";
     case Verdict::calibrated: return "calibrated";
+    case Verdict::absent: return "absent";
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// A claim of a paper beside what was measured here: met, missed, or calibrated.
+// A claim of a paper beside what was measured here: met, missed, calibrated, or not measured yet.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ enum class Verdict : std::uint8_t {
   met,
   missed,
   calibrated,  // as claimed, but because a parameter was chosen so: an input, and no result
+  absent,      // nothing here measures it yet
 };
 [[nodiscard]] std::string_view verdict_text(Verdict verdict);
 

@@ -60,13 +60,13 @@ CLASHES = """[...document.querySelectorAll('svg.plot')].flatMap(svg => {
 
 def measured(points):
     """How many points each (experiment, series, metric) has, from the CSV."""
-    counts = {}
+    where = {}
     with open(points, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["metric"]:
                 key = (row["experiment"], row["series"], row["metric"])
-                counts[key] = counts.get(key, 0) + 1
-    return counts
+                where.setdefault(key, set()).add(tuple(v for k, v in row.items() if k not in ("seed", "value")))
+    return {key: len(points) for key, points in where.items()}
 
 
 def faults(browser, page, points, width, dark):

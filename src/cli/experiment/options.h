@@ -1,6 +1,8 @@
 // What `weft reproduce` and `weft sim` have in common on the command line.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +15,18 @@ namespace weft::cli {
 
 struct ExperimentOptions {
   bool quick = false, json = false;
-  std::string csv, report, seed, jobs;
+  std::string csv, report, seed, seeds, jobs;
   std::vector<std::string> profiles;
 };
 
 void add_experiment_options(CLI::App& app, ExperimentOptions& options);
+
+// What --seed and --jobs say.
+struct CommonOptions {
+  std::optional<std::uint64_t> seed;
+  unsigned jobs = 0;  // 0: as many as there are processors
+};
+[[nodiscard]] tl::expected<CommonOptions, std::string> common_options(const ExperimentOptions& options);
 
 // The profiles that the program carries, and those of --profiles.
 [[nodiscard]] tl::expected<lab::ProfileShelf, std::string> shelf_of(const std::vector<std::string>& paths);

@@ -42,9 +42,9 @@ std::string table_of(const Study& study, const Plot& plot) {
     for (const auto& point : points) {
       text += fmt::format("  {:>{}}", shorten(point.label, kColumn), kColumn);
       for (std::size_t i = from; i < to; ++i) {
-        const lab::Curve curve = curve_of(study, lines[i].series, plot.x_axis, lines[i].pins, plot.metric);
+        const lab::SpreadCurve curve = spread_curve_of(study, lines[i].series, plot.x_axis, lines[i].pins, plot.metric);
         const auto at = std::find_if(curve.begin(), curve.end(), [&](const auto& p) { return p.first == point.x; });
-        text += fmt::format(" {:>{}}", at == curve.end() ? "failed" : fmt::format("{:.4g}", at->second), kColumn);
+        text += fmt::format(" {:>{}}", at == curve.end() ? "failed" : fmt::format("{:.4g}", at->second.mean), kColumn);
       }
       text += '\n';
     }
@@ -55,28 +55,57 @@ std::string table_of(const Study& study, const Plot& plot) {
   return text + '\n';
 }
 
-std::string row_text(const std::string& name, const std::string& claimed, const std::string& unit,
-                     const std::string& measured, const std::string& band, std::string_view verdict) {
-  return fmt::format("  {:<44} {:>8} {:<5} {:>9}  {:<10}  {}\n", shorten(name, 44), claimed, unit, measured, band,
-                     verdict);
+struct RowText {
+  std::string name, claimed, unit, measured, band, seeds;
+  std::string_view kind, verdict;
+};
+std::string row_text(const RowText& r) {
+  return fmt::format("  {:<44} {:>8} {:<4} {:>15}  {:<10} {:>5}  {:<9}  {}\n", shorten(r.name, 44), r.claimed, r.unit,
+                     r.measured, r.band, r.seeds, r.kind, r.verdict);
+}
+
+RowText row_of(const lab::JudgedRow& r) {
+  const bool runs = r.kind == lab::RowKind::simulated && r.measured;
+  return {.name = r.row->name,
+          .claimed = r.row->claimed,
+          .unit = r.row->unit,
+          .measured = !r.measured            ? "nothing"
+                      : r.measured->half > 0 ? fmt::format("{:.2f} +- {:.2f}", r.measured->mean, r.measured->half)
+                                             : fmt::format("{:.2f}", r.measured->mean),
+          .band = r.row->band_text,
+          .seeds = runs ? fmt::format("{}/{}", r.met, r.measured->count) : "",
+          .kind = kind_text(r.kind),
+          .verdict = verdict_text(r.verdict)};
 }
 
 std::string claim_text(const lab::JudgedClaim& judged) {
   const lab::Claim& claim = *judged.claim;
   std::string text = fmt::format("  {}: {} ({})\n", claim.id, claim.what, claim.source);
+  if (!claim.absent.empty()) return text + fmt::format("  absent: {}\n\n", claim.absent);
   if (judged.rows.empty()) return text + "  not in the quick set\n\n";
-  text += row_text("", "claimed", "", "measured", "band", "verdict");
+  text += row_text({.name = "",
+                    .claimed = "claimed",
+                    .unit = "",
+                    .measured = "measured",
+                    .band = "band",
+                    .seeds = "seeds",
+                    .kind = "kind",
+                    .verdict = "verdict"});
   for (const lab::JudgedRow& r : judged.rows) {
-    text +=
-        row_text(r.row->name, r.row->claimed, r.row->unit, r.measured ? fmt::format("{:.2f}", *r.measured) : "nothing",
-                 r.row->band_text, verdict_text(r.verdict));
+    text += row_text(row_of(r));
     if (!r.failure.empty()) text += fmt::format("      {}\n", r.failure);
     if (r.verdict == Verdict::missed && !r.row->why.empty()) text += fmt::format("      why: {}\n", r.row->why);
   }
   if (judged.rows.size() > 1) {
     const std::size_t missed = judged.count(Verdict::missed);
-    text += row_text("all", std::to_string(judged.rows.size()), "rows", std::to_string(judged.rows.size() - missed),
-                     "every row", missed == 0 ? "met" : "missed");
+    text += row_text({.name = "all",
+                      .claimed = std::to_string(judged.rows.size()),
+                      .unit = "rows",
+                      .measured = std::to_string(judged.rows.size() - missed),
+                      .band = "every row",
+                      .seeds = "",
+                      .kind = "",
+                      .verdict = verdict_text(judged.verdict())});
   }
   return text + '\n';
 }
@@ -105,23 +134,24 @@ std::string wrap(const std::string& text) {
 
 std::string tables_text(const std::vector<Study>& studies) {
   std::string text;
-  std::size_t met = 0, missed = 0, calibrated = 0;
+  lab::Tally tally;
   for (const Study& study : studies) {
     text += fmt::format("{}: {}\n", study.plan->id, study.plan->title);
     for (const Plot& plot : study.plan->plots) text += table_of(study, plot);
-    for (std::size_t i = 0; i < study.points.size(); ++i) {
-      if (study.results[i].failure.empty()) continue;
-      text += fmt::format("  failed: {} at {}: {}\n", study.plan->series[study.points[i].series].name,
-                          where_text(*study.plan, study.points[i]), study.results[i].failure);
+    for (const lab::Failure& f : failures_of(study)) {
+      text += fmt::format("  failed: {} at {}, seed {}: {}\n", f.series, f.where, f.seed, f.reason);
     }
-    for (const auto& claim : judge(study)) {
-      text += claim_text(claim);
-      met += claim.count(Verdict::met);
-      missed += claim.count(Verdict::missed);
-      calibrated += claim.count(Verdict::calibrated);
-    }
+    const auto claims = judge(study);
+    for (const auto& claim : claims) text += claim_text(claim);
+    tally.add(claims);
   }
-  if (met + missed + calibrated > 0) text += fmt::format("{} met, {} missed, {} calibrated\n", met, missed, calibrated);
+  if (!tally.empty()) {
+    text += fmt::format(
+        "{} met, {} missed, {} calibrated; {} claims absent. Computed: {} met, {} missed. Simulated: {} met, {} "
+        "missed.\n",
+        tally.met(), tally.missed(), tally.calibrated, tally.absent, tally.computed_met, tally.computed_missed,
+        tally.simulated_met, tally.simulated_missed);
+  }
   return wrap(text);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/experiment/experiment.h"
+#include "cli/reproduce/sensitivity.h"
 #include "lab/plan_file.h"
 
 namespace weft::cli {
@@ -16,7 +17,8 @@ using lab::Plan;
 
 struct Options {
   std::vector<std::string> ids;
-  bool all = false, list = false;
+  bool all = false, list = false, sensitivity = false;
+  SensitivityWish wish;
   ExperimentOptions experiment;
 };
 
@@ -72,7 +74,11 @@ int run(const Options& options) {
     return kOk;
   }
   if (options.all && !options.ids.empty()) return usage_error("either --all or some of them");
-  if (options.all) return run_experiments(*plans, options.experiment);
+  const auto run_these = [&](const std::vector<Plan>& these) {
+    return options.sensitivity ? run_sensitivity(these, options.wish, options.experiment)
+                               : run_experiments(these, options.experiment);
+  };
+  if (options.all) return run_these(*plans);
   if (options.ids.empty()) return usage_error(fmt::format("which claim? Known are {}", known_ids(*plans)));
   std::vector<Plan> asked;
   for (const std::string& id : options.ids) {
@@ -80,7 +86,7 @@ int run(const Options& options) {
       return usage_error(fmt::format("there is no claim '{}'; known are {}", id, known_ids(*plans)));
     }
   }
-  return run_experiments(asked, options.experiment);
+  return run_these(asked);
 }
 
 }  // namespace
@@ -91,6 +97,13 @@ Command add_reproduce(CLI::App& weft, const Behind&) {
   app.add_option("ID", options->ids, "Experiments or claims: srnic-fig2, srnic-table1, ...");
   app.add_flag("--all", options->all, "All experiments");
   app.add_flag("--list", options->list, "Name all experiments and claims");
+  app.add_flag("--sensitivity", options->sensitivity,
+               "Change every number of the cards, one at a time, and say which verdicts flip");
+  app.add_option("--part", options->wish.part,
+                 "With --sensitivity: by how much, up and down; 20% unless said otherwise")
+      ->type_name("PART");
+  app.add_option("--range", options->wish.ranges, "With --sensitivity: a range for one number; may be given again")
+      ->type_name("KEY=LEAST..MOST");
   add_experiment_options(app, options->experiment);
   return {.app = &app, .run = [options] { return run(*options); }};
 }

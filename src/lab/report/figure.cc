@@ -47,17 +47,17 @@ std::string numbers(const Study& study, const Plot& plot) {
       "{}</caption><thead><tr>"
       "<th scope=\"col\">{}</th>",
       escape(plot.title), escape(plot.y_title), escape(plot.x_title));
-  std::vector<Curve> curves;
+  std::vector<SpreadCurve> curves;
   for (const Line& line : lines) {
     out += fmt::format("<th scope=\"col\">{}</th>", escape(line.label));
-    curves.push_back(curve_of(study, line.series, plot.x_axis, line.pins, plot.metric));
+    curves.push_back(spread_curve_of(study, line.series, plot.x_axis, line.pins, plot.metric));
   }
   out += "</tr></thead><tbody>";
   for (const AxisPoint& point : points) {
     out += fmt::format("<tr><th scope=\"row\">{}</th>", escape(point.label));
-    for (const Curve& curve : curves) {
+    for (const SpreadCurve& curve : curves) {
       const auto at = std::find_if(curve.begin(), curve.end(), [&](const auto& p) { return p.first == point.x; });
-      out += fmt::format("<td>{}</td>", at == curve.end() ? "failed" : number_text(at->second, 4));
+      out += fmt::format("<td>{}</td>", at == curve.end() ? "failed" : spread_text(at->second));
     }
     out += "</tr>";
   }

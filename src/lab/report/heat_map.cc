@@ -17,12 +17,21 @@ struct Row {
   Curve cells;
 };
 
+// A cell has the mean over all seeds.
+Curve mean_curve(const Study& study, const Line& line, const std::vector<Pin>& pins, const Plot& plot) {
+  Curve means;
+  for (const auto& [x, y] : spread_curve_of(study, line.series, plot.x_axis, pins, plot.metric)) {
+    means.emplace_back(x, y.mean);
+  }
+  return means;
+}
+
 // From top to bottom.
 std::vector<Row> rows_of(const Study& study, const Plot& plot) {
   std::vector<Row> rows;
   for (const Line& line : lines_of(study, plot)) {
     if (!plot.y_axis) {
-      rows.push_back({line.label, curve_of(study, line.series, plot.x_axis, line.pins, plot.metric)});
+      rows.push_back({line.label, mean_curve(study, line, line.pins, plot)});
       continue;
     }
     const Axis& axis = study.plan->axes[*plot.y_axis];
@@ -30,7 +39,7 @@ std::vector<Row> rows_of(const Study& study, const Plot& plot) {
     for (auto point = points.rbegin(); point != points.rend(); ++point) {
       std::vector<Pin> pins = line.pins;
       pins.push_back({*plot.y_axis, point->x});
-      rows.push_back({point->label, curve_of(study, line.series, plot.x_axis, pins, plot.metric)});
+      rows.push_back({point->label, mean_curve(study, line, pins, plot)});
     }
   }
   return rows;

@@ -51,8 +51,8 @@ class Picture {
   [[nodiscard]] double down(double y) const { return kHeight - kBottom - y_.place(y) * (kHeight - kTop - kBottom); }
   [[nodiscard]] static double clamp_y(double y) { return std::clamp(y, kTop, kHeight - kBottom); }
 
-  [[nodiscard]] Curve curve(std::size_t line) const {
-    return curve_of(study_, lines_[line].series, plot_.x_axis, lines_[line].pins, plot_.metric);
+  [[nodiscard]] SpreadCurve curve(std::size_t line) const {
+    return spread_curve_of(study_, lines_[line].series, plot_.x_axis, lines_[line].pins, plot_.metric);
   }
 
   [[nodiscard]] Ruler x_ruler() const {
@@ -67,7 +67,7 @@ class Picture {
   [[nodiscard]] Ruler y_ruler() const {
     Range range{plot_.y_least.value_or(0), 0};
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      for (const auto& [x, y] : curve(i)) range.include(y);
+      for (const auto& [x, y] : curve(i)) range.include(y.mean + y.half);
     }
     for (const PlotPoint& p : plot_.claimed) range.include(p.y);
     for (const PlotBand& b : plot_.bands) range.include(b.y_most.value_or(0));
@@ -75,7 +75,7 @@ class Picture {
     double least = range.least;
     for (std::size_t i = 0; !linear && i < lines_.size(); ++i) {
       for (const auto& [x, y] : curve(i)) {
-        if (y > 0 && (least <= 0 || y < least)) least = y;
+        if (y.mean > 0 && (least <= 0 || y.mean < least)) least = y.mean;
       }
     }
     // What is measured is in the picture, whatever the plan thought it would be.
@@ -86,10 +86,10 @@ class Picture {
   [[nodiscard]] std::string describe() const {
     std::string text = fmt::format("{} by {}.", plot_.y_title, plot_.x_title);
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      const Curve c = curve(i);
+      const SpreadCurve c = curve(i);
       if (c.empty()) continue;
-      text += fmt::format(" {}: {} at {}, {} at {}.", lines_[i].label, number_text(c.front().second, 4),
-                          number_text(c.front().first), number_text(c.back().second, 4), number_text(c.back().first));
+      text += fmt::format(" {}: {} at {}, {} at {}.", lines_[i].label, spread_text(c.front().second),
+                          number_text(c.front().first), spread_text(c.back().second), number_text(c.back().first));
     }
     for (const PlotPoint& p : plot_.claimed) {
       text += fmt::format(" Claimed: {} at {}.", number_text(p.y), number_text(p.x));
@@ -133,18 +133,25 @@ class Picture {
   }
 
   void draw_line(std::size_t line) {
-    const Curve points = curve(line);
+    const SpreadCurve points = curve(line);
     std::string path;
     for (const auto& [x, y] : points) {
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", across(x), down(y));
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", across(x), down(y.mean));
     }
     out_ += fmt::format("<g class=\"s{}\">", styles_[line]);
     if (points.size() > 1) out_ += fmt::format("<path class=\"line\" d=\"{}\"/>", path);
     for (const auto& [x, y] : points) {
-      const auto words = fmt::format("{}: {} at {}", lines_[line].label, number_text(y, 4), number_text(x));
-      out_ += marker(styles_[line], across(x), down(y), words);
+      if (y.half > 0) draw_interval(across(x), y);
+      const auto words = fmt::format("{}: {} at {}", lines_[line].label, spread_text(y), number_text(x));
+      out_ += marker(styles_[line], across(x), down(y.mean), words);
     }
     out_ += "</g>";
+  }
+
+  // 95 % of the mean over seeds.
+  void draw_interval(double x, const Spread& y) {
+    const double top = clamp_y(down(y.mean + y.half)), bottom = clamp_y(down(y.mean - y.half));
+    out_ += fmt::format("<path class=\"error\" d=\"M{0:.1f} {1:.1f}h6m-3 0V{2:.1f}m-3 0h6\"/>", x - 3, top, bottom);
   }
 
   void draw_claimed() {

@@ -14,26 +14,14 @@
 namespace weft::lab {
 namespace {
 
-struct Counts {
-  std::size_t met = 0, missed = 0, calibrated = 0;
-};
-
-Counts count(const std::vector<JudgedClaim>& claims) {
-  Counts c;
-  for (const JudgedClaim& claim : claims) {
-    c.met += claim.count(Verdict::met);
-    c.missed += claim.count(Verdict::missed);
-    c.calibrated += claim.count(Verdict::calibrated);
-  }
-  return c;
-}
-
 std::string rerun(const Study& study) {
   const Plan& plan = *study.plan;
   const bool ours = plan.file.starts_with("experiments/");
   std::string command = ours ? "weft reproduce " + plan.id : "weft sim " + plan.file;
   if (study.extent == Extent::quick) command += " --quick";
-  if (!study.points.empty()) command += fmt::format(" --seed {}", study.points.front().setting.seed);
+  if (!study.points.empty()) {
+    command += fmt::format(" --seed {} --seeds {}", study.points.front().setting.seed, study.samples.size());
+  }
   return command;
 }
 
@@ -53,17 +41,15 @@ std::string section(const Study& study, const std::vector<JudgedClaim>& claims) 
     }
     out += "</div>\n";
   }
-  for (std::size_t i = 0; i < study.points.size(); ++i) {
-    if (study.results[i].failure.empty()) continue;
-    out +=
-        fmt::format("<p class=\"failed\">{} at {} failed: {}</p>\n", escape(plan.series[study.points[i].series].label),
-                    escape(where_text(plan, study.points[i])), escape(study.results[i].failure));
+  for (const Failure& f : failures_of(study)) {
+    out += fmt::format("<p class=\"failed\">{} at {} failed, seed {}: {}</p>\n", escape(f.series), escape(f.where),
+                       f.seed, escape(f.reason));
   }
   out += claims_table(claims);
   out += series_table(study);
   const std::string runs = study.points.empty() ? "nothing is simulated"
-                                                : fmt::format("{} runs from seed {}", study.points.size(),
-                                                              study.points.front().setting.seed);
+                                                : fmt::format("{} runs, {} seeds from {} on each", study.points.size(),
+                                                              study.samples.size(), study.points.front().setting.seed);
   out += fmt::format("<p class=\"rerun\"><span>{}. Again:</span> <code>{}</code></p></section>\n", runs,
                      escape(rerun(study)));
   return out;
@@ -72,12 +58,12 @@ std::string section(const Study& study, const std::vector<JudgedClaim>& claims) 
 std::string contents(const std::vector<Study>& studies, const std::vector<std::vector<JudgedClaim>>& claims) {
   std::string out = "<nav aria-label=\"Experiments\"><ul>\n";
   for (std::size_t i = 0; i < studies.size(); ++i) {
-    const Counts c = count(claims[i]);
-    const std::string verdicts =
-        c.met + c.missed + c.calibrated == 0 ? std::string("<span class=\"quiet\">a study</span>") : std::string();
+    Tally c;
+    c.add(claims[i]);
+    const std::string verdicts = c.empty() ? std::string("<span class=\"quiet\">a study</span>") : std::string();
     std::string marks;
-    for (const auto& [n, name] :
-         {std::pair(c.met, "met"), std::pair(c.missed, "missed"), std::pair(c.calibrated, "calibrated")}) {
+    for (const auto& [n, name] : {std::pair(c.met(), "met"), std::pair(c.missed(), "missed"),
+                                  std::pair(c.calibrated, "calibrated"), std::pair(c.absent, "absent")}) {
       if (n > 0) marks += fmt::format(" <span class=\"verdict {0}\">{1} {0}</span>", name, n);
     }
     out += fmt::format("<li><a href=\"#{0}\">{1}</a> <span class=\"quiet\">{0}</span> {2}{3}</li>\n",
@@ -104,12 +90,11 @@ std::string profiles(const std::vector<Study>& studies) {
 
 std::string html_page(const std::vector<Study>& studies) {
   std::vector<std::vector<JudgedClaim>> claims;
-  Counts all;
+  Tally all;
   bool quick = false;
   for (const Study& study : studies) {
     claims.push_back(judge(study));
-    const Counts c = count(claims.back());
-    all = {all.met + c.met, all.missed + c.missed, all.calibrated + c.calibrated};
+    all.add(claims.back());
     quick = quick || study.extent == Extent::quick;
   }
   std::string out = fmt::format(
@@ -125,8 +110,16 @@ std::string html_page(const std::vector<Study>& studies) {
   out += fmt::format(
       "<dl class=\"counts\"><div class=\"met\"><dt>met</dt><dd>{}</dd></div><div "
       "class=\"missed\"><dt>missed</dt><dd>{}</dd>"
-      "</div><div class=\"calibrated\"><dt>calibrated</dt><dd>{}</dd></div></dl>\n",
-      all.met, all.missed, all.calibrated);
+      "</div><div class=\"calibrated\"><dt>calibrated</dt><dd>{}</dd></div><div "
+      "class=\"absent\"><dt>absent</dt><dd>{}</dd></div></dl>\n",
+      all.met(), all.missed(), all.calibrated, all.absent);
+  out += fmt::format(
+      "<p class=\"what\">Of the rows, {} met and {} missed are computed from the card's own structures and its "
+      "encoder; "
+      "{} met and {} missed come from runs. Calibrated ones are as claimed because a parameter was chosen so, and "
+      "count "
+      "for nothing. Nothing here measures the absent claims yet.</p>\n",
+      all.computed_met, all.computed_missed, all.simulated_met, all.simulated_missed);
   out += contents(studies, claims) + "</header>\n<main>\n";
   for (std::size_t i = 0; i < studies.size(); ++i) out += section(studies[i], claims[i]);
   out += profiles(studies);

@@ -43,8 +43,8 @@ row = [{ name = "n", claimed = "9", value = "A.mac_gbps[2]", band = "exact", why
                           "p.toml", ProfileShelf());
     EXPECT_TRUE(plan) << plan.error();
     plan_ = std::move(*plan);
-    study_ = {.plan = &plan_, .extent = Extent::full, .points = points_of(plan_, Extent::full, 5), .results = {}};
-    for (const double y : {10.0, 20.0, 30.0}) study_.results.push_back({{{"mac_gbps", y}}, ""});
+    study_ = {.plan = &plan_, .extent = Extent::full, .points = points_of(plan_, Extent::full, 5), .samples = {{}}};
+    for (const double y : {10.0, 20.0, 30.0}) study_.samples[0].results.push_back({{{"mac_gbps", y}}, ""});
   }
   Plan plan_;
   Study study_;
@@ -66,16 +66,16 @@ TEST_F(Page, NamesAreTextAndNothingElse) {
 
 TEST_F(Page, TellsHowToRunItAgainAndWhyAClaimIsMissed) {
   const std::string page = html_page({study_});
-  EXPECT_THAT(page, HasSubstr("weft sim p.toml --seed 5"));
+  EXPECT_THAT(page, HasSubstr("weft sim p.toml --seed 5 --seeds 1"));
   EXPECT_THAT(page, HasSubstr("because"));
   EXPECT_THAT(page, HasSubstr("data-verdict=\"missed\""));
 }
 
 TEST_F(Page, AFailedRunIsSaidAndHasNoMarker) {
-  study_.results[1] = {{}, "no <room>"};
+  study_.samples[0].results[1] = {{}, "no <room>"};
   const std::string page = html_page({study_});
   EXPECT_EQ(count(page, "class=\"pt\""), 2U);
-  EXPECT_THAT(page, HasSubstr("a &amp; b at qps 2 failed: no &lt;room&gt;"));
+  EXPECT_THAT(page, HasSubstr("a &amp; b at qps 2 failed, seed 5: no &lt;room&gt;"));
 }
 
 TEST_F(Page, TheSameResultsGiveTheSamePage) { EXPECT_EQ(html_page({study_}), html_page({study_})); }

@@ -16,7 +16,13 @@ std::string cell(std::string_view name, const std::string& html, std::string_vie
 }
 
 std::string measured_text(const JudgedRow& row) {
-  return row.measured ? fmt::format("{} {}", number_text(*row.measured, 4), escape(row.row->unit)) : "nothing";
+  return row.measured ? fmt::format("{} {}", spread_text(*row.measured), escape(row.row->unit)) : "nothing";
+}
+
+// A computed number is the same with every seed.
+std::string seeds_text(const JudgedRow& row) {
+  if (!row.measured || row.kind == RowKind::computed) return "";
+  return fmt::format("{} of {}", row.met, row.measured->count);
 }
 
 std::string row_html(const JudgedRow& judged) {
@@ -27,10 +33,11 @@ std::string row_html(const JudgedRow& judged) {
     notes += fmt::format("<p class=\"note\">{}</p>", escape(row.why));
   const std::string_view verdict = verdict_text(judged.verdict);
   return fmt::format(
-      "<tr data-verdict=\"{0}\"><th scope=\"row\">{1}<code class=\"value\">{2}</code>{3}</th>{4}{5}{6}{7}</tr>",
+      "<tr data-verdict=\"{0}\"><th scope=\"row\">{1}<code class=\"value\">{2}</code>{3}</th>{4}{5}{6}{7}{8}{9}</tr>",
       verdict, escape(row.name), escape(row.value), notes,
       cell("claimed", fmt::format("{} {}", escape(row.claimed), escape(row.unit)), "num"),
       cell("measured", measured_text(judged), "num"), cell("band", escape(row.band_text), "num"),
+      cell("seeds within", seeds_text(judged), "num"), cell("kind", std::string(kind_text(judged.kind))),
       cell("verdict", fmt::format("<span class=\"verdict {0}\">{0}</span>", verdict)));
 }
 
@@ -52,11 +59,15 @@ std::string claims_table(const std::vector<JudgedClaim>& claims) {
         escape(claim.claim->id), escape(claim.claim->what), escape(claim.claim->source));
     out +=
         "<thead><tr><th scope=\"col\"></th><th scope=\"col\" class=\"num\">claimed</th><th scope=\"col\" "
-        "class=\"num\">measured</th><th scope=\"col\" class=\"num\">band</th><th "
-        "scope=\"col\">verdict</th></tr></thead>"
+        "class=\"num\">measured</th><th scope=\"col\" class=\"num\">band</th><th scope=\"col\" class=\"num\">seeds "
+        "within</th><th scope=\"col\">kind</th><th scope=\"col\">verdict</th></tr></thead>"
         "<tbody>";
     for (const JudgedRow& row : claim.rows) out += row_html(row);
-    if (claim.rows.empty()) out += "<tr><td colspan=\"5\">not in the quick set</td></tr>";
+    if (claim.rows.empty()) {
+      out +=
+          fmt::format("<tr><td colspan=\"7\">{}</td></tr>",
+                      claim.claim->absent.empty() ? "not in the quick set" : "absent: " + escape(claim.claim->absent));
+    }
     out += "</tbody></table>\n";
   }
   return out;

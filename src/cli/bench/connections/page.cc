@@ -19,6 +19,7 @@ struct Curves {
 
   Curves(const LoadTable& table, const std::string& wire, const std::string& verb) {
     plan.id = fmt::format("{}-{}", verb, wire);
+    study.samples.resize(1);
     plan.axes.push_back({.key = "queue pairs", .title = "queue pairs", .points = {}, .quick = {}});
     for (const LoadCell& c : table.cells) {
       if (c.point.wire == wire && c.point.verb == verb) add(c);
@@ -39,7 +40,8 @@ struct Curves {
     }
     const auto gbits = c.gbits();
     study.points.push_back({.series = series_of(c.point), .at = {x}, .setting = {}});
-    study.results.push_back({.outcome = gbits ? lab::Outcome{{"rate", *gbits}} : lab::Outcome{}, .failure = c.failure});
+    study.samples.front().results.push_back(
+        {.outcome = gbits ? lab::Outcome{{"rate", *gbits}} : lab::Outcome{}, .failure = c.failure});
   }
   std::size_t series_of(const LoadPoint& p) {
     const std::string name = fmt::format("{}-{}", p.transport, p.depth);

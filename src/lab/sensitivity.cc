@@ -1,0 +1,127 @@
+#include "lab/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+
+#include "lab/validate.h"
+
+namespace weft::lab {
+namespace {
+
+bool is_same(const SettingField& a, const SettingField& b) {
+  return a.is_of_profile() == b.is_of_profile() && a.info().key == b.info().key;
+}
+
+bool is_a_number(const FieldInfo& f) { return f.kind != Kind::truth && f.kind != Kind::choice; }
+
+// A part of it away, within what it may be; a count by one at least.
+double moved(const FieldInfo& f, double usual, double part) {
+  double to = usual * (1 + part);
+  if (f.kind == Kind::count || f.kind == Kind::size) {
+    to = std::round(to);
+    if (to == usual) to += part > 0 ? 1 : -1;
+  }
+  return std::clamp(to, f.least, f.most);
+}
+
+Plan with(const Plan& plan, const Perturbation& p) {
+  Plan out = plan;
+  for (Series& series : out.series) {
+    if (series.setting.profile.name != p.profile) continue;
+    const bool own = std::any_of(series.changes.begin(), series.changes.end(),
+                                 [&](const Override& change) { return is_same(change.field, p.field); });
+    if (!own) p.field.set(series.setting, p.value);
+  }
+  return out;
+}
+
+// Settings that make no sense are no runs.
+std::string nonsense(const std::vector<Point>& points) {
+  for (const Point& point : points) {
+    if (std::string reason = validate(point.setting); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+// How far a number has moved, as a part of what it was.
+double distance(const SensitiveRow& row, const RowEffect& effect) {
+  if (!row.measured || !effect.measured) return 1e9;
+  const double scale = std::max(std::abs(*row.measured), 1e-12);
+  return std::abs(*effect.measured - *row.measured) / scale;
+}
+
+void rank(SensitiveRow& row) {
+  std::stable_sort(row.effects.begin(), row.effects.end(), [&](const RowEffect& a, const RowEffect& b) {
+    if (row.flips(a) != row.flips(b)) return row.flips(a);
+    return distance(row, a) > distance(row, b);
+  });
+}
+
+std::optional<double> mean_of(const JudgedRow& row) {
+  return row.measured ? std::optional(row.measured->mean) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Perturbation> perturbations_of(const Plan& plan, double part, const std::vector<OwnRange>& ranges) {
+  std::vector<Perturbation> all;
+  std::set<std::string> seen;
+  for (const Series& series : plan.series) {
+    const std::string& profile = series.setting.profile.name;
+    if (!seen.insert(profile).second) continue;
+    for (const SettingField& field : all_setting_fields()) {
+      const double usual = field.get(series.setting);
+      if (!field.is_of_profile() || !is_a_number(field.info())) continue;
+      const auto own =
+          std::find_if(ranges.begin(), ranges.end(), [&](const OwnRange& r) { return is_same(r.field, field); });
+      if (own == ranges.end() && usual == 0) continue;
+      for (const double sign : {-1.0, 1.0}) {
+        const double value =
+            own != ranges.end() ? (sign < 0 ? own->least : own->most) : moved(field.info(), usual, sign * part);
+        if (value != usual) all.push_back({.profile = profile, .field = field, .usual = usual, .value = value});
+      }
+    }
+  }
+  return all;
+}
+
+Sensitivity sensitivity_of(const Plan& plan, const SensitivityOptions& options) {
+  Sensitivity out{.plan = &plan, .perturbations = perturbations_of(plan, options.part, options.ranges), .rows = {}};
+  std::deque<Plan> plans{plan};  // the first as it is; studies point at them
+  for (const Perturbation& p : out.perturbations) plans.push_back(with(plan, p));
+  std::vector<Study> studies;
+  std::vector<std::string> refused;
+  for (const Plan& p : plans) {
+    std::vector<Point> points = points_of(p, options.extent, options.seed);
+    refused.push_back(nonsense(points));
+    if (!refused.back().empty()) points.clear();
+    studies.push_back({.plan = &p, .extent = options.extent, .points = std::move(points), .samples = {{}}});
+  }
+  run_studies(studies, options.sweep);
+
+  const auto usual = judge(studies.front());
+  for (std::size_t c = 0; c < usual.size(); ++c) {
+    for (std::size_t r = 0; r < usual[c].rows.size(); ++r) {
+      const JudgedRow& row = usual[c].rows[r];
+      if (row.kind != RowKind::simulated) continue;
+      // Of the caller's plan, which outlives this.
+      const auto& rows = plan.claims[c].rows;
+      const auto same =
+          std::find_if(rows.begin(), rows.end(), [&](const ClaimRow& x) { return x.name == row.row->name; });
+      out.rows.push_back(
+          {.claim = plan.claims[c].id, .row = &*same, .measured = mean_of(row), .verdict = row.verdict, .effects = {}});
+      for (std::size_t i = 0; i < out.perturbations.size(); ++i) {
+        if (!refused[i + 1].empty()) continue;
+        const JudgedRow changed = judge(studies[i + 1])[c].rows[r];
+        out.rows.back().effects.push_back(
+            {.perturbation = i, .measured = mean_of(changed), .verdict = changed.verdict, .failure = changed.failure});
+      }
+      rank(out.rows.back());
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::lab
