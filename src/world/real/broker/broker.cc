@@ -22,6 +22,7 @@
 #include "world/real/os/clock.h"
 #include "world/real/os/mapping.h"
 #include "world/real/os/socket_address.h"
+#include "world/real/os/wake_up.h"
 #include "world/real/settings/address_text.h"
 #include "world/real/shm/shared_page.h"
 #include "world/real/udp/roce_socket.h"
@@ -163,7 +164,7 @@ class Broker {
   static bool is_sound(const Incoming& in) {
     const Hello& h = in.message.hello;
     return h.address_count > 0 && h.address_count <= kMaxAddresses && in.descriptors.size() == 2 &&
-           has_for_ever(in.descriptors[0].get(), sizeof(SharedStatus));
+           has_for_ever(in.descriptors[0].get(), sizeof(SharedStatus)) && is_wake_up(in.descriptors[1].get());
   }
 
   void welcome(Member& member, Incoming& in) {
