@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
+#include "world/real/broker/broker_place.h"
 #include "world/real/broker/conversation.h"
 #include "world/real/broker/gsi_desk.h"
 #include "world/real/broker/services.h"
@@ -59,8 +60,8 @@ using Places = std::pair<std::uint8_t, std::uint8_t>;  // of two lanes, the lowe
 
 class Broker {
  public:
-  explicit Broker(Descriptor listener) : listener_(std::move(listener)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    watch(listener_.get(), kListener);
+  explicit Broker(BrokerListener listener) : listener_(std::move(listener)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    watch(listener_.fd(), kListener);
   }
 
   void run() {
@@ -73,6 +74,7 @@ class Broker {
       for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
       if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
       if (owes_news_) tell_all_of_departures();
+      if (!listener_.is_found()) listen_elsewhere();
       if (!members_.empty()) idle_since = clock_now();
       if (clock_now() - idle_since > kLinger) return;
     }
@@ -103,7 +105,7 @@ class Broker {
 
   void accept_all() {
     for (;;) {
-      Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      Descriptor socket(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) be_deaf();
         return;
@@ -131,12 +133,20 @@ class Broker {
   // Who calls stays in the listener's queue, and that would wake us again and again.
   void be_deaf() {
     let_go_of_channels();
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
     deaf_since_ = clock_now();
   }
   void listen_again() {
     deaf_since_ = 0;
-    watch(listener_.get(), kListener);
+    watch(listener_.fd(), kListener);
+  }
+  // Its socket's name is gone: those who come would start another broker, which could not have our addresses.
+  void listen_elsewhere() {
+    listener_.release();
+    auto next = BrokerListener::take();
+    if (!next) return;
+    listener_ = std::move(*next);
+    if (deaf_since_ == 0) watch(listener_.fd(), kListener);
   }
 
   void hear(Member& from, Incoming& in) {
@@ -253,8 +263,9 @@ class Broker {
 
   static Trouble taken(const wire::Address& address) {
     return {EADDRINUSE,
-            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by another user's Weft, or by a program whose "
-                        "broker was killed and that is stopped (end it). Or choose another address with --addr",
+            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by Weft of another user or of another "
+                        "container, or by a program whose broker was killed and that is stopped (end it). Or choose "
+                        "another address with --addr",
                         wire::kRocePort, text_of(address))};
   }
   static Trouble explain(Trouble t, const wire::Address& address) {
@@ -481,7 +492,8 @@ class Broker {
     if (it != members_.end()) it->second->talk.say(m, text);
   }
 
-  Descriptor listener_, epoll_;
+  BrokerListener listener_;
+  Descriptor epoll_;
   Time deaf_since_ = 0;  // there was no descriptor for the next who called; 0: it listens
   std::map<std::uint64_t, std::unique_ptr<Member>> members_;
   std::uint64_t next_member_ = kMembers;
@@ -517,13 +529,13 @@ void raise_descriptor_limit() {
 int serve_as_broker() {
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
-  Descriptor listener = listen_as_broker();
+  auto listener = BrokerListener::take();
   if (!listener) {
-    if (errno == EADDRINUSE) return 0;
-    fmt::print(stderr, "weft broker: cannot take the name {}: {}\n", broker_name(), std::strerror(errno));
+    if (listener.error().code == EADDRINUSE) return 0;
+    fmt::print(stderr, "weft broker: {}\n", listener.error().what);
     return 1;
   }
-  Broker(std::move(listener)).run();
+  Broker(std::move(*listener)).run();
   return 0;
 }
 

@@ -14,12 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "world/real/broker/broker_place.h"
 #include "world/real/os/clock.h"
 
 namespace weft::real {
 namespace {
 
-constexpr int kAnswerWithin = 5000;  // milliseconds
+constexpr std::size_t kMostKept = 1024;
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 // A broker was killed a moment ago: for so long its programs may still have the address.
 constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
@@ -66,31 +67,39 @@ void doze(Time how_long) {
   nanosleep(&t, nullptr);
 }
 
+tl::expected<void, Trouble> start_one() {
+  if (const auto folder = broker_folder(); !folder) return tl::unexpected(folder.error());
+  const std::string program = broker_program();
+  if (program.empty()) {
+    return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
+  }
+  if (!start_broker(program)) {
+    return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
+  }
+  return {};
+}
+
 tl::expected<Conversation, Trouble> reach_broker() {
   const Time until = clock_now() + kStartWithin;
   Time started = 0;
   for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
-    if (Conversation line = call_broker()) return line;
-    if (const int code = errno; code != ECONNREFUSED) {
-      return tl::unexpected(Trouble{code, fmt::format("cannot open a line to the broker: {}", std::strerror(code))});
-    }
+    auto line = find_broker();
+    if (line || line.error().code != ECONNREFUSED) return line;
     // Again after a while: the one we started may have found an old one that was just about to leave.
     if (started == 0 || clock_now() - started > kStartAgain) {
-      const std::string program = broker_program();
-      if (program.empty()) {
-        return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
-      }
-      if (!start_broker(program)) {
-        return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
-      }
+      if (const auto good = start_one(); !good) return tl::unexpected(good.error());
       started = clock_now();
     }
     if (clock_now() > until) {
-      return tl::unexpected(
-          Trouble{ETIMEDOUT, fmt::format("the broker does not answer (abstract socket {})", broker_name())});
+      return tl::unexpected(Trouble{ETIMEDOUT, fmt::format("{} was started, and listens nowhere", broker_program())});
     }
     doze(pause);
   }
+}
+
+Trouble silence(const Conversation& line) {
+  return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped?", text_of_other(line.fd()),
+                                 kAnswerWithin / 1000)};
 }
 
 // As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
@@ -150,6 +159,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     if (!line) return tl::unexpected(line.error());
     if (!line->say(greeting(self), {}, std::array{self.shared_status, self.wake})) continue;
     auto in = line->wait(kAnswerWithin);
+    if (!in && !line->over()) return tl::unexpected(silence(*line));
     if (!in) continue;
     if (in->message.topic != Topic::welcome)
       return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
@@ -210,6 +220,7 @@ void BrokerClient::set_bell(int eventfd) {
 }
 
 void BrokerClient::keep(Incoming in) {
+  if (in.message.topic == Topic::datagram && kept_.size() >= kMostKept) return;  // packets may be lost, news may not
   kept_.push_back(std::move(in));
   if (bell_ >= 0) (void)eventfd_write(bell_, 1);
 }
@@ -222,8 +233,8 @@ std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer
   const std::lock_guard guard(lock_);
   if (!line_ || !line_.say(question)) return std::nullopt;
   const Time until = clock_now() + milliseconds(kAnswerWithin);
-  while (clock_now() < until) {
-    auto in = line_.wait(kAnswerWithin);
+  for (Time left = until - clock_now(); left > 0; left = until - clock_now()) {
+    auto in = line_.wait(static_cast<int>(left / milliseconds(1)) + 1);
     if (!in) {
       if (line_.over()) return std::nullopt;
       continue;
