@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,10 +28,15 @@ constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
 
 // The broker is no child of the program's: a program that waits for its children must not find one it does not know.
-// Hence clone() without a signal, and weft-broker leaves its starter at once.
+// Whoever becomes another program is a child like any other again, and tells of its end with SIGCHLD. So the one that
+// does is the child of a go-between, which ends at once, without a signal; clone() can be told so, and fork() cannot.
+constexpr std::size_t kStack = 64 * 1024;
 struct Start {
   const char* program;
   char* const* environment;
+  std::array<std::vector<char>, 2> stacks{std::vector<char>(kStack), std::vector<char>(kStack)};
+
+  [[nodiscard]] void* stack(std::size_t of) { return stacks[of].data() + (kStack & ~std::size_t{63}) - 64; }
 };
 
 // ThreadSanitizer takes every clone() for a fork(), and notes in the child that nothing is to be looked at any more. In
@@ -40,26 +47,43 @@ constexpr int kShares = 0;
 constexpr int kShares = CLONE_VM | CLONE_VFORK;
 #endif
 
+constexpr int kFailed = 127;
+
+// How it ended, as its exit code. Not waitpid(): a thread may be cancelled in there. One whose end was told to nobody,
+// because the program ignores SIGCHLD, has ended well as far as we know.
+int wait_for(int child) {
+  int status = 0;
+  while (syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+}
+
 int become_broker(void* argument) {
   const auto* start = static_cast<const Start*>(argument);
   const char* arguments[] = {start->program, nullptr};
   execve(start->program, const_cast<char* const*>(arguments), start->environment);
-  _exit(127);
+  _exit(kFailed);
+}
+
+int go_between(void* argument) {
+  auto* start = static_cast<Start*>(argument);
+  const int child = clone(become_broker, start->stack(1), kShares, start);
+  _exit(child < 0 ? kFailed : wait_for(child));
 }
 
 bool start_broker(const std::string& program) {
-  constexpr std::size_t kStack = 64 * 1024;
   // The program's own preloads and library paths are not the broker's.
   std::array<char*, 1> environment{nullptr};
-  Start start{program.c_str(), environment.data()};
-  std::vector<char> stack(kStack);
-  auto* top = static_cast<void*>(stack.data() + (kStack & ~std::size_t{63}) - 64);
-  const int child = clone(become_broker, top, kShares, &start);
-  if (child < 0) return false;
-  int status = 0;
-  while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  Start start{.program = program.c_str(), .environment = environment.data()};
+  // A signal would find the program's handler, in the program's memory, in another process.
+  sigset_t every{}, before{};
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  const int child = clone(go_between, start.stack(0), kShares, &start);
+  const bool started = child >= 0 && wait_for(child) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
 }
 
 void doze(Time how_long) {
