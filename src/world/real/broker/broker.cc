@@ -34,6 +34,7 @@ namespace {
 constexpr Time kLinger = seconds(1);               // a program that starts right after the last one finds a broker
 constexpr std::size_t kMaxMembers = 1024;          // lanes and commands together
 constexpr std::size_t kMaxGroups = 256;            // addresses
+constexpr int kMessages = 64;                      // of one member, before others are heard
 constexpr rlim_t kReserve = 256;                   // descriptors: for a lane that comes
 constexpr Time kNoDescriptors = milliseconds(20);  // for so long those who call wait, when there is none left for them
 
@@ -99,7 +100,11 @@ class Broker {
     const auto it = members_.find(what);
     if (it == members_.end()) return;
     Member& member = *it->second;
-    while (auto in = member.talk.hear()) hear(member, *in);
+    for (int budget = kMessages; budget > 0; --budget) {
+      auto in = member.talk.hear();
+      if (!in) break;
+      hear(member, *in);
+    }
     if (member.talk.over()) leave(it->first);
   }
 
@@ -202,6 +207,7 @@ class Broker {
       }
       sockets.push_back(*socket);
     }
+    for (const int socket : sockets) admit_lane(socket, lane_number);
     member.hello = hello;
     member.lane_number = lane_number;
     member.shared_status = std::move(in.descriptors[0]);
@@ -251,11 +257,13 @@ class Broker {
       watch(first->get(), id);
       group = &groups_[id];
       group->address = address;
+      admit_lane(first->get(), 0);
       group->sockets.push_back(std::move(*first));
     }
     while (group->sockets.size() <= lane_number) {
       auto next = open_roce_socket(address);
       if (!next) return tl::unexpected(explain(next.error(), address));
+      admit_nobody(next->get());
       group->sockets.push_back(std::move(*next));
     }
     return group->sockets[lane_number].get();
@@ -284,11 +292,19 @@ class Broker {
       for (const auto& [other_id, other] : members_) {
         if (other->lane_number != 0 && other_id != id) other->untold.set(lane_number);
       }
+      close_door(lane_number);
       tell_all_of_departures();
       for (Datagram& d : desk_.last_words(lane_number)) send(d);
     }
     members_.erase(id);
     std::erase_if(groups_, [&](const auto& g) { return !is_used(g.second.address); });
+  }
+
+  // What is for a lane that has left is not kept for the next.
+  void close_door(std::uint8_t lane_number) {
+    for (const auto& [id, group] : groups_) {
+      if (lane_number < group.sockets.size()) admit_nobody(group.sockets[lane_number].get());
+    }
   }
 
   void tell_all_of_departures() {

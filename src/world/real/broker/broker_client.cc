@@ -283,6 +283,11 @@ void BrokerClient::say(const Message& message, std::string_view text) {
   if (line_) (void)line_.say(message, text);
 }
 
+bool BrokerClient::say_at_once(const Message& message, std::string_view text) {
+  const std::unique_lock guard(lock_, std::try_to_lock);  // another thread may be waiting for an answer
+  return guard && line_ && line_.say_at_once(message, text);
+}
+
 std::optional<Incoming> BrokerClient::hear() {
   const std::lock_guard guard(lock_);
   if (!kept_.empty()) {

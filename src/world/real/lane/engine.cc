@@ -343,12 +343,14 @@ void Lane::Engine::serve_losses() {
   device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
 }
 
-// The kernel steers a datagram of several segments by its first one. The others may be for another program.
+// The kernel steers a datagram of several segments by its first one. The others may be for another program. A stranger
+// may send as many as it likes: nobody waits until the broker has taken them.
 void Lane::Engine::hand_on(const wire::Flow& flow, std::span<const std::byte> datagram) {
   Message m(Topic::datagram);
   m.flow = flow;
   port_.doubt_line();
-  broker_.say(m, {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()});
+  const auto* text = static_cast<const char*>(static_cast<const void*>(datagram.data()));
+  if (!broker_.say_at_once(m, {text, datagram.size()})) ++not_handed_on_;
 }
 
 }  // namespace weft::real
