@@ -172,6 +172,41 @@ class Sysfs(Run):
         self.assertNotEqual(folder.parent, taken)
         self.assertEqual(stat.S_IMODE(folder.parent.stat().st_mode), 0o755)
 
+    def test_a_folder_of_another_name_is_found_again(self):
+        """Each start left one behind."""
+        taken = self.folder / f"weft-{os.geteuid()}"
+        taken.mkdir()
+        taken.chmod(0o777)
+        first = self.environment("--addr", "127.0.0.1")["WEFT_SYSFS"]
+        self.assertEqual(self.environment("--addr", "127.0.0.1")["WEFT_SYSFS"], first)
+
+    def test_many_may_be_the_first(self):
+        """As the ranks of an MPI program are. Some found the folder gone just when they looked, and failed with EIO."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
+        command = [WEFT, "run", "--addr", "127.0.0.1", "--", "cat", SYSFS / "weft0/node_type"]
+        for turn in range(8):
+            empty = self.folder / str(turn)
+            empty.mkdir()
+            started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env={**clean, "TMPDIR": str(empty)}) for _ in range(20)]
+            self.assertEqual({p.communicate()[0] for p in started}, {"1: CA\n"})
+
+    def test_folders_go_when_their_programs_have_ended(self):
+        def age(folder):
+            os.utime(folder, (0, 0))
+            return folder
+
+        ended = [age(Path(self.environment("--addr", f"127.0.3.{i}")["WEFT_SYSFS"])) for i in range(1, 9)]
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
+        command = [WEFT, "run", "--addr", "127.0.3.9", "--", "sh", "-c", "echo $WEFT_SYSFS; cat"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env={**clean, "TMPDIR": str(self.folder)}) as runs:
+            used = age(Path(runs.stdout.readline().strip()))
+            new = Path(self.environment("--addr", "127.0.3.10")["WEFT_SYSFS"])
+            left = {p for p in new.parent.iterdir() if p.name.startswith("sysfs-")}
+            self.assertEqual(left, {used, new})
+            self.assertEqual([p for p in ended if p.exists()], [])
+
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("runuser"), "needs root to become somebody else")
     def test_an_ordinary_user_sees_it_too(self):
         self.folder.chmod(0o777)

@@ -45,6 +45,8 @@ class BrokerClient {
   // must be heard after what is kept.
   [[nodiscard]] std::optional<Incoming> call(const Message& question, Topic answer);
   void say(const Message& message, std::string_view text = {});
+  // For whoever must not wait. False: it was not said, because there is no room, or the line is in use.
+  [[nodiscard]] bool say_at_once(const Message& message, std::string_view text);
   // Something that the broker said by itself, if there is any.
   [[nodiscard]] std::optional<Incoming> hear();
   // The same, of one topic only, what was kept first: the others are kept for hear().

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 
 #include "world/real/broker/gsi.h"
@@ -75,10 +76,14 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
 
 tl::expected<void, Trouble> Lane::Engine::attach() {
   if (port_.is_open()) return {};
+  const auto denied = [](std::string_view call, std::string_view what) {
+    return tl::unexpected(Trouble{errno, fmt::format("{} gives no {}: {}", call, what, std::strerror(errno))});
+  };
   status_memory_ = make_shared_memory("weft-status", sizeof(SharedStatus));
+  if (!status_memory_) return denied("memfd_create", "memory that programs can share");
   wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!status_memory_ || !wake_ || !kick_) return tl::unexpected(Trouble{errno, std::strerror(errno)});
+  if (wake_) kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_ || !kick_) return denied("eventfd", "descriptor to wake the lane's thread by");
   broker_.set_bell(kick_.get());
   shared_status_ = Mapping<SharedStatus>::of(status_memory_.get());
   if (!shared_status_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's status page"});
@@ -343,12 +348,14 @@ void Lane::Engine::serve_losses() {
   device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
 }
 
-// The kernel steers a datagram of several segments by its first one. The others may be for another program.
+// The kernel steers a datagram of several segments by its first one. The others may be for another program. A stranger
+// may send as many as it likes: nobody waits until the broker has taken them.
 void Lane::Engine::hand_on(const wire::Flow& flow, std::span<const std::byte> datagram) {
   Message m(Topic::datagram);
   m.flow = flow;
   port_.doubt_line();
-  broker_.say(m, {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()});
+  const auto* text = static_cast<const char*>(static_cast<const void*>(datagram.data()));
+  if (!broker_.say_at_once(m, {text, datagram.size()})) ++not_handed_on_;
 }
 
 }  // namespace weft::real

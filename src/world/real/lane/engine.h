@@ -147,6 +147,7 @@ class Lane::Engine : public PrintsStats {
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;
   Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
+  std::uint64_t not_handed_on_ = 0;                     // packets of other lanes
   bool stats_printed_ = false;
   std::thread thread_;
 };

@@ -11,6 +11,7 @@
 #include "wire/icrc.h"
 #include "world/real/os/clock.h"
 #include "world/real/os/system_random.h"
+#include "world/real/os/wake_up.h"
 #include "world/real/udp/roce_socket.h"
 
 namespace weft::real {
@@ -172,7 +173,7 @@ void Port::on_met(Incoming& in) {
   if (in.descriptors.size() != 3 || lane_at(lane_number) != nullptr) return;  // both asked at once
   auto channel = Mapping<Channel>::of(in.descriptors[0].get());
   auto shared_status = Mapping<SharedStatus>::of(in.descriptors[1].get());
-  if (!channel || !shared_status) return;
+  if (!channel || !shared_status || !is_wake_up(in.descriptors[2].get())) return;
   lanes_.push_back(std::make_unique<LocalPeer>(lane_number_, lane_number, std::move(channel), std::move(shared_status),
                                                std::move(in.descriptors[2])));
   lanes_.back()->ring = wire_ != WireChoice::udp;

@@ -117,23 +117,26 @@ class Port final : public host::Exporter {
       announced_ = sent;
       eager_ = kEagerPolls;
     }
-    if (any || gathers()) return any;
+    // But a ring that never empties must not keep those out who come by sockets.
+    if ((any && now_ < sockets_due_) || gathers()) return any;
     const bool eager = eager_ > 0;
     if (eager) {
       --eager_;
     } else if (!lanes_.empty() && now_ < sockets_at_) {
-      return false;
+      return any;
     }
     sockets_at_ = now_ + kSocketsEvery;
+    sockets_due_ = now_ + kSocketsAtLeast;
     // Each is a system call. By which something came last, something will come next; the others are asked in between.
     const bool all = !eager || ++asked_ % kAskAll == 0;
+    bool by_socket = false;
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
       if ((i != busy_ && !all) || !receive_udp(i, idle, take, settle)) continue;
       busy_ = i;
-      any = true;
+      by_socket = true;
     }
-    if (all && !any) found_all_empty();
-    return any;
+    if (all && !by_socket) found_all_empty();
+    return any || by_socket;
   }
   // Whoever joins packets is one.
   void know_local_peer(const wire::Address& source) {
@@ -219,6 +222,7 @@ class Port final : public host::Exporter {
  private:
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8, kLooks = 4;
   static constexpr Time kSocketsEvery = microseconds(5);  // where there are local peers, and none of them sends to them
+  static constexpr Time kSocketsAtLeast = microseconds(100);  // however much there is in rings
   // In bytes: a look that may be one of a stream; a stream; a look that takes about all it can; enough to wait for.
   static constexpr std::int64_t kLong = 32 * 1024, kStream = 1 << 20, kFull = 512 * 1024, kMore = 16 * 1024;
   static constexpr Time kGather = microseconds(20), kPause = kGather + microseconds(10);  // longer ones end a stream
@@ -428,6 +432,7 @@ class Port final : public host::Exporter {
   UdpReceiver receiver_;
   std::uint32_t eager_ = 0;     // looks at the sockets that follow each other, because something came by them
   Time sockets_at_ = 0;         // when to look at them otherwise
+  Time sockets_due_ = 0;        // and when at last
   std::size_t busy_ = 0;        // the one by which something came last
   std::uint32_t asked_ = 0;     // how often they have been looked at in a row
   std::int64_t announced_ = 0;  // what local peers had sent when we last looked

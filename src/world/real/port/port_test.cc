@@ -103,6 +103,50 @@ TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
   }
 }
 
+// Bug: any descriptor was taken for the one by which a local peer is woken, and written to.
+TEST_F(PortOfTheFirst, MeetsNobodyWhoseWakeUpIsNone) {
+  open(open_socket());
+  const Meeting other;
+  const Descriptor file = shared_memory(64);
+  for (const int wake : {file.get(), other.wake.get()}) {
+    ASSERT_TRUE(
+        broker.say(Meeting::introduction(2), {}, std::array{other.channel.get(), other.shared_status.get(), wake}));
+    auto in = line.hear();
+    ASSERT_TRUE(in.has_value());
+    port.on_met(*in);
+    EXPECT_EQ(port.local_peers(), wake == file.get() ? 0U : 1U);
+  }
+}
+
+// Bug: as long as a local peer kept its ring filled, nobody looked at the sockets.
+TEST_F(PortOfTheFirst, HearsItsSocketsWhileALocalPeerFillsItsRing) {
+  Descriptor socket = open_socket(), stranger = open_socket();
+  SocketAddress name = socket_address(kHere, 0);
+  socklen_t bytes = name.bytes();
+  ASSERT_EQ(bind(socket.get(), &name.any, bytes), 0);
+  ASSERT_EQ(getsockname(socket.get(), &name.any, &bytes), 0);
+  open(std::move(socket));
+  Meeting other;
+  ASSERT_TRUE(broker.say(Meeting::introduction(2), {}, other.descriptors()));
+  auto in = line.hear();
+  ASSERT_TRUE(in.has_value());
+  port.on_met(*in);
+  const std::array<std::byte, 64> packet{};
+  ASSERT_EQ(sendto(stranger.get(), packet.data(), packet.size(), 0, &name.any, bytes), 64);
+  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  std::size_t by_ring = 0, by_socket = 0;
+  const auto take = [&](const wire::Flow& from, auto, DatagramTraits) {
+    ++(from.source_port == wire::kRocePort ? by_ring : by_socket);
+  };
+  for (Time now = milliseconds(1); now < milliseconds(2); now += microseconds(1)) {
+    port.set_now(now);
+    other.say(flow, packet);
+    port.receive(true, take, [] {});
+  }
+  EXPECT_EQ(by_ring, 1000U);
+  EXPECT_EQ(by_socket, 1U);
+}
+
 // The broker keeps a lane number's socket for the next lane. Bug: one that had been left without segments and traffic
 // classes stayed so, and its next owner saw no mark of a congested switch.
 TEST_F(PortOfTheFirst, HearsOfSegmentsAndClassesWhateverTheLastOwnerOfItsSocketWanted) {
