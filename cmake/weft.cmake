@@ -8,7 +8,9 @@
 #   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …])
 #                                                                build/tests/NAME, GoogleTest, one ctest test
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
-#   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, only with WEFT_FUZZ=ON
+#   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, with WEFT_FUZZ=ON; and
+#                                                                with WEFT_TESTS=ON build/tests/NAME_replay, a ctest
+#                                                                test that tries the inputs in tests/fuzz/NAME
 #
 # DEPS takes the name of a room (base, wire, nic, …) for weft::NAME, or anything target_link_libraries takes.
 
@@ -213,15 +215,21 @@ function(weft_bench name)
 endfunction()
 
 function(weft_fuzz name)
-  if(NOT WEFT_FUZZ)
-    return()
-  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
-  weft_executable(${name} fuzz)
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  # `fuzzers` builds these and what they need, and nothing else: clang 14 cannot compile the coroutines of others here.
-  if(NOT TARGET fuzzers)
-    add_custom_target(fuzzers)
+  if(WEFT_FUZZ)
+    weft_executable(${name} fuzz)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    # `fuzzers` builds these and what they need, and nothing else: clang 14 cannot compile the coroutines of others.
+    if(NOT TARGET fuzzers)
+      add_custom_target(fuzzers)
+    endif()
+    add_dependencies(fuzzers ${name})
   endif()
-  add_dependencies(fuzzers ${name})
+  if(WEFT_TESTS)
+    list(APPEND arg_SOURCES "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc")
+    weft_executable(${name}_replay tests)
+    weft_compile_fast(${name}_replay)
+    add_test(NAME ${name}_replay COMMAND ${name}_replay "${PROJECT_SOURCE_DIR}/tests/fuzz/${name}")
+    set_tests_properties(${name}_replay PROPERTIES TIMEOUT ${WEFT_TEST_SECONDS})
+  endif()
 endfunction()

@@ -68,17 +68,21 @@ class Broker {
   void run() {
     Time idle_since = clock_now();
     for (;;) {
-      std::array<epoll_event, 64> events{};
-      const Time patience = deaf_since_ == 0 ? milliseconds(200) : kNoDescriptors;
-      const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                               static_cast<int>(patience / milliseconds(1)));
-      for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
-      if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
-      if (owes_news_) tell_all_of_departures();
+      turn(deaf_since_ == 0 ? milliseconds(200) : kNoDescriptors);
       if (!listener_.is_found()) listen_elsewhere();
       if (!members_.empty()) idle_since = clock_now();
       if (clock_now() - idle_since > kLinger) return;
     }
+  }
+
+  // Serves whoever has something to say, and waits for that so long at most.
+  void turn(Time patience) {
+    std::array<epoll_event, 64> events{};
+    const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                             static_cast<int>(patience / milliseconds(1)));
+    for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
+    if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
+    if (owes_news_) tell_all_of_departures();
   }
 
  private:
@@ -541,6 +545,13 @@ void raise_descriptor_limit() {
 }
 
 }  // namespace
+
+struct BrokerTurns::Inside {
+  Broker broker;
+};
+BrokerTurns::BrokerTurns(Descriptor listener) : inside_(new Inside{Broker(BrokerListener(std::move(listener)))}) {}
+BrokerTurns::~BrokerTurns() = default;
+void BrokerTurns::turn() { inside_->broker.turn(0); }
 
 int serve_as_broker() {
   std::signal(SIGPIPE, SIG_IGN);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -33,6 +34,8 @@ class BrokerListener {
   [[nodiscard]] static tl::expected<BrokerListener, Trouble> take();
 
   BrokerListener() = default;
+  // For tests: a socket that nobody finds by a path.
+  explicit BrokerListener(Descriptor socket) : socket_(std::move(socket)) {}
   BrokerListener(BrokerListener&& other) noexcept = default;
   BrokerListener& operator=(BrokerListener&& other) noexcept;
   ~BrokerListener() { release(); }

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include "world/real/broker/gsi.h"
+#include "world/real/lane/arrival.h"
 #include "world/real/os/clock.h"
 #include "world/real/settings/addresses.h"
 
@@ -289,14 +290,7 @@ bool Lane::Engine::receive() {
 void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
   wire::Packet& p = batch_[batched_];
   p.flow = flow;
-  p.packets = how.packets;
-  Refusal why = wire::parse(datagram, p);
-  if (how.one_copy && why == Refusal::none) [[unlikely]]
-    why = read_note(p);
-  if (p.packets != 1 && why == Refusal::none && !wire::may_be_burst(p)) [[unlikely]]
-    why = Refusal::bad_length;
-  if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) [[unlikely]]
-    why = Refusal::bad_icrc;
+  const Refusal why = read_arrival(datagram, how, icrc_, port_.exported_by(), exports_[batched_], p);
   if (why != Refusal::none) [[unlikely]]
     return refuse(flow, datagram, how, why);
   if (wire::lane_number(p.headers.bth.destination) != port_.lane_number()) [[unlikely]]
@@ -318,20 +312,6 @@ void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> dat
   }
   card_.on_refused(why);
   port_.note_refused(flow, datagram, why);
-}
-
-// The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.
-Refusal Lane::Engine::read_note(wire::Packet& p) {
-  ExportNote note;
-  if (p.payload.size() != sizeof note) return Refusal::bad_length;
-  if (port_.exported_by().exporter == nullptr) return Refusal::payload_gone;
-  std::memcpy(&note, p.payload.near().data(), sizeof note);
-  if (note.packets < 2 || note.packets > kLongestOneCopy / 256 || note.bytes > kLongestOneCopy)
-    return Refusal::bad_length;
-  RingExport& exported_by = exports_[batched_] = port_.exported_by();
-  p.packets = note.packets;
-  p.payload = wire::Payload::exported(exported_by, note.address, note.bytes);
-  return Refusal::none;
 }
 
 void Lane::Engine::settle() {

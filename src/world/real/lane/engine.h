@@ -90,7 +90,6 @@ class Lane::Engine : public PrintsStats {
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
   [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
                             Refusal why);
-  [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
   void serve_losses();
   [[gnu::cold]] void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);

@@ -21,6 +21,11 @@ constexpr std::int64_t udp_cost(std::size_t bytes) { return static_cast<std::int
 // What is sent or taken is told to the other side when it is so much: each word costs both a cache line.
 constexpr std::int64_t udp_account(std::int64_t room) { return std::min<std::int64_t>(room / 64, 64 * 1024); }
 
+// What others say in shared memory may be any number. A difference of two wraps, as unsigned ones do.
+constexpr std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 class LocalPeer {
  public:
   LocalPeer(std::uint8_t mine, std::uint8_t lane_number, Mapping<Channel> channel, Mapping<SharedStatus> shared_status,
@@ -35,6 +40,7 @@ class LocalPeer {
  private:
   static constexpr std::uint64_t kTurn = 64 * 1024;
   static constexpr Time kSoon = microseconds(10);
+  static constexpr std::int64_t kNoCredit = std::int64_t{1} << 40;  // it becomes less than that by what is sent anyway
 
   std::uint8_t lane_number_;
   Mapping<Channel> channel_;
@@ -117,11 +123,12 @@ class LocalPeer {
   }
   [[nodiscard]] bool has_udp_room() {
     if (credit_ > 0) return true;
-    const std::int64_t waiting = shared_status_->udp_sent.load(std::memory_order_relaxed) -
-                                 shared_status_->udp_taken.load(std::memory_order_relaxed) + unannounced_;
-    const std::int64_t room = shared_status_->udp_room.load(std::memory_order_relaxed);
+    const std::int64_t sent = shared_status_->udp_sent.load(std::memory_order_relaxed),
+                       taken = shared_status_->udp_taken.load(std::memory_order_relaxed),
+                       waiting = wrapped_difference(sent, wrapped_difference(taken, unannounced_)),
+                       room = shared_status_->udp_room.load(std::memory_order_relaxed);
     account_ = udp_account(room);
-    credit_ = std::min(room / 4 - waiting, account_);
+    credit_ = std::max(std::min(wrapped_difference(room / 4, waiting), account_), -kNoCredit);
     return credit_ > 0;
   }
   void count_sent(std::size_t bytes) {

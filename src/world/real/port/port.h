@@ -383,8 +383,9 @@ class Port final : public host::Exporter {
     if (now_ - streamed_at_ > kPause) streamed_ = 0;
     streamed_ += took;
     streamed_at_ = now;
-    const std::int64_t to_come = shared_status_->udp_sent.load(std::memory_order_relaxed) -
-                                 shared_status_->udp_taken.load(std::memory_order_relaxed) - untold_;
+    const std::int64_t sent = shared_status_->udp_sent.load(std::memory_order_relaxed),
+                       taken = shared_status_->udp_taken.load(std::memory_order_relaxed),
+                       to_come = wrapped_difference(wrapped_difference(sent, taken), untold_);
     if (streamed_ >= kStream && took < kFull && to_come >= kMore) gathers_until_ = now + kGather;
   }
   // Empty sockets settle the account, whatever was lost or came from elsewhere. An empty line may go without a loss.

@@ -2,6 +2,7 @@
 #include "world/real/port/port.h"
 
 #include <array>
+#include <cstdint>
 #include <memory>
 
 #include <fcntl.h>
@@ -156,6 +157,30 @@ TEST_F(PortOfTheFirst, HearsOfSegmentsAndClassesWhateverTheLastOwnerOfItsSocketW
   open(std::move(socket));
   EXPECT_TRUE(is_on(fd, IPPROTO_UDP, kUdpGro));
   EXPECT_TRUE(is_on(fd, IPPROTO_IP, IP_RECVTOS));
+}
+
+// Bug: sums of what a hostile local peer says overflowed (make asan tells).
+TEST(LocalPeerAccount, IsOfAnyNumbersThatTheOtherSays) {
+  constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX;
+  for (const std::int64_t sent : {kLeast, std::int64_t{-1}, std::int64_t{0}, kMost}) {
+    for (const std::int64_t taken : {kLeast, std::int64_t{0}, std::int64_t{1}, kMost}) {
+      for (const std::int64_t room : {kLeast, std::int64_t{0}, std::int64_t{1 << 20}, kMost}) {
+        const Meeting meeting;
+        LocalPeer peer(1, 2, Mapping<Channel>::of(meeting.channel.get()),
+                       Mapping<SharedStatus>::of(meeting.shared_status.get()), Descriptor());
+        peer.ring = false;
+        peer.shared_status().udp_sent.store(sent);
+        peer.shared_status().udp_taken.store(taken);
+        peer.shared_status().udp_room.store(room);
+        peer.count_sent(4096);
+        const bool has_room = peer.has_room();
+        EXPECT_FALSE(has_room && room <= 0);
+        EXPECT_TRUE(has_room || room <= 0 || sent != taken);
+        for (int i = 0; i < 8; ++i) peer.count_sent(4096);
+        (void)peer.has_room();
+      }
+    }
+  }
 }
 
 }  // namespace

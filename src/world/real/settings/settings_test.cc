@@ -220,6 +220,22 @@ TEST_F(SettingsTest, ErrorsOfTheFileNameItsLine) {
   EXPECT_THAT(bad({{"WEFT_CONFIG", "no-such-file.toml"}}), HasSubstr("cannot read no-such-file.toml: No such file"));
 }
 
+// Bug: toml++ took such a letter for one that cannot be there, and then anything could happen.
+TEST_F(SettingsTest, LettersThatAreNotAsciiStandInTextsAndCommentsOnly) {
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("seed = 1\n\xC3\xB6l = 1\n")}}),
+              HasSubstr("line 2: a character that may only stand in a text or a comment"));
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("pcap = \"\"\"a\nb\\\"\"\"\"\n\xC3\xB6")}}), HasSubstr("line 3: a character"));
+  const std::string texts = "\xEF\xBB\xBF# \xC3\xB6l\npcap = '\xC3\xB6l'\naddr = \"\" # \xC3\xB6l\n";
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file(texts)}}), HasSubstr("line 3: addr"));
+}
+
+// Bug: an assertion of toml++ ended the program.
+TEST_F(SettingsTest, ATableWithoutANameIsRefused) {
+  for (const char* const text : {"[!]\n", "[=a]\n", "[[\x1B]]\n", "[a.!]\n"}) {
+    EXPECT_THAT(bad({{"WEFT_CONFIG", file(text)}}), HasSubstr("line 1: ")) << text;
+  }
+}
+
 TEST(SettingTable, EveryKeyHasItsVariable) {
   for (const Setting& one : all_settings()) {
     std::string variable = "WEFT_" + std::string(one.key);
