@@ -19,7 +19,7 @@ SIDES = ("aa", "bb", "ab", "ba")  # of server and client
 PROGRAMS = {
     "check": 30, "check pair": 20, "rping": 8, "ibv_rc_pingpong": 8, "ibv_srq_pingpong": 4, "ibv_uc_pingpong": 2,
     "ibv_ud_pingpong": 2, "ib_send_bw": 4, "ib_write_bw": 4, "ib_read_lat": 3, "ib_atomic_bw": 3, "ucmatose": 4,
-    "udaddy": 2, "rdma_server": 4, "ucx rc": 4, "ucx ud": 2, "weft-connections": 4, "verbs_stress": 4, "weft stat": 4,
+    "rdma_server": 4, "ucx rc": 4, "ucx ud": 2, "weft-connections": 4, "verbs_stress": 4, "weft stat": 4,
     "weft devices": 2,
 }
 SHORT_PROGRAMS = ("check", "check", "rping", "ibv_rc_pingpong", "weft stat")

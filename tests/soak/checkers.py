@@ -47,7 +47,7 @@ class Checker:
 
 def elder(place, side, sabotage):
     words = ["--listen", f"0.0.0.0:{ELDER_PORT + 'ab'.index(side)}", "--events"]
-    words += ["--sabotage", sabotage] if sabotage == "leak" and side == "b" else []
+    words += ["--sabotage", sabotage] if sabotage == "leak" else []
     return Checker(place, side, f"elder-{side}", ["--addr", place.address(side)], words)
 
 
@@ -135,6 +135,8 @@ class CheckJob:
             return self.conclude()  # nobody told it to
         if (client and client.program.running()) or (client is None and now < self.until):
             return None if now < self.until + PATIENCE else self.conclude()
+        if server and server.heard == 0 and now < self.until + PATIENCE:
+            return None  # it does not listen to anybody yet
         if server and self.asked_to_end_at is None:
             os.killpg(server.program.pid, signal.SIGTERM)
             self.asked_to_end_at = now

@@ -15,7 +15,7 @@ class Outcome(NamedTuple):
     """How the members of a job ended: the exit codes (None: still running when the time was over) and what they said.
 
     `excuses`: what was done to the job that a program need not survive, such as "killed". `lossy`: packets are lost on
-    purpose. `sent_down`: members that the soak ended itself.
+    purpose.
     """
     codes: tuple
     said: tuple
@@ -40,7 +40,7 @@ def judge(outcome):
         return Verdict(GOOD)
     if outcome.excuses:
         return Verdict(EXPECTED, ", ".join(sorted(outcome.excuses)))
-    if None in outcome.codes:
+    if all(code in (0, None) for code in outcome.codes):
         return Verdict(FAILED, "it hangs")
     if outcome.lossy and 0 in outcome.codes and all(
             code == 0 or LAST_ACK in said for code, said in zip(outcome.codes, outcome.said)):

@@ -311,9 +311,9 @@ class Soak:
             kinds |= chance.NAMESPACE_EVENTS
         else:
             self.say(f"soak: skipped: kill broker, link down, sockets: {self.place.why_no_namespaces}")
-        end = time.monotonic() + (o.seconds or o.minutes * 60)
         try:
             self.warm_up()
+            end = time.monotonic() + (o.seconds or o.minutes * 60)
             rounds = [o.round] if o.round is not None else range(1, 1 << 30)
             for self.round in rounds:
                 self.run_round(kinds, min(end, time.monotonic() + self.pace.round_seconds))

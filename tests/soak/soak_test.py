@@ -122,20 +122,26 @@ class Counting(unittest.TestCase):
             self.assertEqual(ledger.files(folder, os.geteuid() + 1), 0)
 
 
+def seed_that_begins_with(*kinds):
+    return next(seed for seed in itertools.count(1)
+                if [p.kind for p in itertools.islice(chance.programs(seed, 1), len(kinds))] == list(kinds))
+
+
 class Whole(unittest.TestCase):
     build = block = None  # from the command line
+    seed = str(seed_that_begins_with("check", "check pair", "rping"))
 
     def soak(self, seconds, *words):
         """A short one; its exit code and what it said."""
         out = io.StringIO()
         options = soak.read_options([str(self.build), "--seconds", str(seconds), "--block", str(self.block),
-                                     "--seed", "5", *words])
+                                     "--seed", self.seed, *words])
         return soak.Soak(options, out).run(), out.getvalue()
 
     def test_a_short_one(self):
         code, said = self.soak(3)
         self.assertEqual(code, 0, said)
-        self.assertIn("soak: seed 5 (SOAK_SEED)", said)
+        self.assertIn(f"soak: seed {self.seed} (SOAK_SEED)", said)
         self.assertRegex(said, r"checked: [1-9]\d+ bytes in [1-9]\d+ batches")
         self.assertIn("soak: all is well", said)
 
@@ -143,7 +149,7 @@ class Whole(unittest.TestCase):
         code, said = self.soak(3, "--failures", "1", "--sabotage", "damage")
         self.assertEqual(code, 1, said)
         self.assertIn("WRONG a WRITE", said)
-        self.assertIn("replay: make soak SOAK_SEED=5 SOAK_ROUND=", said)
+        self.assertIn(f"replay: make soak SOAK_SEED={self.seed} SOAK_ROUND=", said)
 
     def shorten(self, module, name):
         """A limit that is long, so that nothing is taken for a failure that is none: here one is waited for."""
@@ -152,9 +158,9 @@ class Whole(unittest.TestCase):
 
     def test_a_leak_is_noticed(self):
         self.shorten(soak, "SETTLE")
-        code, said = self.soak(1, "--failures", "1", "--sabotage", "leak")
+        code, said = self.soak(2, "--failures", "1", "--sabotage", "leak")
         self.assertEqual(code, 1, said)
-        self.assertRegex(said, r"leak: descriptors of elder b: \d+ at the start, \d+ now")
+        self.assertRegex(said, r"leak: descriptors of elder [ab]: \d+ at the start, \d+ now")
 
     def test_a_program_that_hangs_is_noticed_and_its_stacks_shown(self):
         self.shorten(checkers, "STALL")

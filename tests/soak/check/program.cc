@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <string_view>
 
 #include <arpa/inet.h>
@@ -177,7 +178,11 @@ Options read_options(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGTERM, [](int) { soak::asked_to_end = 1; });
   const soak::Options options = soak::read_options(argc, argv);
-  soak::Device device;
-  soak::Program(options, device).run();
+  try {
+    soak::Device device;
+    soak::Program(options, device).run();
+  } catch (const std::bad_alloc&) {
+    stress::die("its own memory", ENOMEM);
+  }
   return 0;
 }
