@@ -120,6 +120,8 @@ class CheckJob:
     def bury(self, role):
         dead = self.checkers.pop(role)
         dead.read()
+        if role == "server":
+            self.asked_to_end_at = None  # the next one has not been asked
         self.past.append(dead)
 
     def server_is_there(self):
