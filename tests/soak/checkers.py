@@ -37,7 +37,9 @@ class Checker:
                 self.batches, self.bytes = (int(number) for number in rest.split())
                 self.moved_at = time.monotonic()
             elif word == "lost":
-                self.losses.append((self.name, *rest.split(" ", 1)))
+                peer, why = rest.split(" ", 1)
+                after = time.monotonic() - self.program.began
+                self.losses.append((self.name, peer, f"{why}, {after:.1f} s after its start"))
             elif word == "WRONG":
                 self.wrong = line
 

@@ -29,6 +29,7 @@ from programs import Job
 
 TICK = 0.02
 SETTLE = 30  # seconds in which everything must be as it was
+LATELY = 15  # seconds before a failure: what was done then is shown
 LONG_STOP = 0.1  # seconds: peers of programs with short time-outs may give up then
 STOP, PULL, BUSY = 1.2, 1.2, 4.0  # seconds at most
 DESCRIPTORS, MEMORY_MIB = (6, 40), (30, 400)
@@ -55,9 +56,9 @@ class Soak:
         self.jobs, self.undo, self.killed = [], [], set()
         self.happened, self.ran = collections.Counter(), collections.Counter()
         self.failures, self.batches, self.bytes, self.lost = [], 0, 0, 0
-        self.lately = collections.deque(maxlen=12)  # events: when, and what was done to whom
+        self.lately = collections.deque(maxlen=40)  # events: when, and what was done to whom
         self.started, self.round, self.pulled, self.broker_killed_at = 0, 0, False, 0
-        self.stopped, self.burners, self.elders = set(), [], {}
+        self.stopped, self.burners, self.elders, self.told = set(), [], {}, set()
         self.baseline, self.memory_known = {}, False
 
     def say(self, text):
@@ -69,7 +70,7 @@ class Soak:
         where = f"SOAK_SEED={self.options.seed} SOAK_ROUND={self.round}"
         self.failures.append(f"round {self.round}: {what}")
         now = time.monotonic()
-        lately = "".join(f"\n  {now - when:.1f} s ago: {event}" for when, event in self.lately)
+        lately = "".join(f"\n  {now - when:.2f} s ago: {event}" for when, event in self.lately if now - when < LATELY)
         self.say(f"\nFAILED in round {self.round}: {what}{lately}\n  replay: make soak {where}{story[-20000:]}")
         if len(self.failures) >= self.options.failures:
             raise Over
@@ -95,11 +96,14 @@ class Soak:
                 self.bytes += checker.bytes
 
     def blame(self, checker):
-        """Connections that broke though both sides lived."""
+        """Connections that broke though both sides lived. Who hears of it from the other side has nothing to add."""
         self.lost += len(checker.losses)
-        for who, peer, why in judge.unexcused_losses(checker.losses, self.killed):
-            self.fail(f"{who} lost its connection to {peer}, which nobody had killed: {why}", checker.program.story())
-        checker.losses.clear()
+        losses, checker.losses = checker.losses, []
+        for who, peer, why in judge.unexcused_losses(losses, self.killed):
+            if (peer, who) not in self.told:
+                self.told.add((who, peer))
+                self.fail(f"{who} lost its connection to {peer}, which nobody had killed: {why}",
+                          checker.program.story()[:4000])
 
     # ---- programs ----------------------------------------------------------------------------------------------------
 
@@ -112,6 +116,7 @@ class Soak:
             if self.pulled and draw.crosses():
                 job.excuse("link down")
         self.jobs.append(job)
+        self.lately.append((time.monotonic(), f"start {draw.kind} {draw.sides} {draw.wire} {draw.transport}"))
 
     def step_jobs(self):
         for job in list(self.jobs):

@@ -40,6 +40,7 @@ class Drawing(unittest.TestCase):
     def test_shared_memory_alone_stays_on_one_side(self):
         for program in self.first(1, 1, 2000)[0]:
             self.assertFalse(program.wire == "shm" and program.crosses(), program)
+            self.assertFalse(program.wire == "shm" and program.kind in chance.NOT_BY_SHM_ALONE, program)
 
     def test_each_event_can_be_done(self):
         for kind in chance.EVENTS | chance.NAMESPACE_EVENTS:
