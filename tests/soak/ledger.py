@@ -6,7 +6,7 @@ from pathlib import Path
 # What may grow a little, by how its name begins. The broker keeps a socket for each lane number that was ever in use at
 # an address while that is in use: as many as there were programs at once.
 MEMORY = "memory of"  # in KiB
-SLACK = {MEMORY: 4096, "descriptors of broker": 60, "udp sockets": 60}
+SLACK = {f"{MEMORY} elder": 2048, f"{MEMORY} broker": 512, "descriptors of broker": 60, "udp sockets": 60}
 
 
 def marked(mark):

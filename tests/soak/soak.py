@@ -59,7 +59,7 @@ class Soak:
         self.lately = collections.deque(maxlen=40)  # events: when, and what was done to whom
         self.started, self.round, self.pulled, self.broker_killed_at = 0, 0, False, 0
         self.stopped, self.burners, self.elders, self.told = set(), [], {}, set()
-        self.baseline, self.memory_known = {}, False
+        self.baseline, self.last, self.memory_known = {}, {}, False
 
     def say(self, text):
         print(text, file=self.out, flush=True)
@@ -271,7 +271,7 @@ class Soak:
                 due = time.monotonic() + event.wait
             time.sleep(TICK)
         self.finish_round()
-        now = self.settle(self.baseline)
+        self.last = now = self.settle(self.baseline)
         if not self.memory_known:  # the first round has touched what there is to touch
             self.baseline |= {name: value for name, value in now.items() if name.startswith(ledger.MEMORY)}
             self.memory_known = True
@@ -348,7 +348,8 @@ class Soak:
             self.say(f"  {kind:18} " + ", ".join(f"{v} {self.ran[kind, v]}" for v in (
                 judge.GOOD, judge.EXPECTED, judge.FAILED) if self.ran[kind, v]))
         self.say(f"checked: {self.bytes} bytes in {self.batches} batches; {self.lost} connections lost a killed peer")
-        self.say(f"kept: {', '.join(f'{n} {v}' for n, v in sorted(self.baseline.items()))}")
+        kept = [f"{name} {value}, {self.last.get(name, '?')}" for name, value in sorted(self.baseline.items())]
+        self.say(f"at the start and at the end (memory in KiB, since the first round): {'; '.join(kept)}")
         for failure in self.failures:
             self.say(f"FAILED: {failure}")
         self.say("soak: failed" if self.failures else "soak: all is well")
