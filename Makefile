@@ -59,9 +59,11 @@ soak: bootstrap
 format: bootstrap
 	@scripts/format
 
-tidy: all
+# With the commands of the debug build, where each file is compiled alone.
+tidy: bootstrap
+	@cmake --preset debug $(TESTED) >/dev/null
 	@/usr/bin/python3 tests/tidy/tidy.py .
-	@run-clang-tidy-14 -quiet -p build -j $(JOBS) "^$(CURDIR)/(src|tests|bench)/" 2>/dev/null
+	@run-clang-tidy-14 -quiet -p build-debug -j $(JOBS) "^$(CURDIR)/(src|tests|bench)/" 2>/dev/null
 
 clean:
 	@rm -rf build build-debug build-asan build-tsan build-fuzz

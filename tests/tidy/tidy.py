@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 import source  # noqa: E402
+import together  # noqa: E402
 
 COLUMNS = 120
 FUNCTION_LINES = 70
@@ -256,6 +257,15 @@ def check_docs(path, text, known):
                               "src/, or its file name")
 
 
+# ---- rules for files that are compiled as one ------------------------------------------------------------------------
+
+
+def check_together(texts):
+    for path, line, name, other in together.clashes(texts):
+        yield Finding(path, line, "together", f"{name} is local to {other}, too, and both may be compiled as one; "
+                      "say in its name what it is of, or move what both need to a header")
+
+
 # ---- exceptions ------------------------------------------------------------------------------------------------------
 
 
@@ -307,16 +317,19 @@ def check(root):
     exceptions, findings = read_allowances(root)
     paths = project_files(root)
     known = names_of(paths)
+    texts = {}
     for path in paths:
         data = (root / path).read_bytes()
         if b"\0" in data:
             continue
         text = data.decode("utf-8", errors="replace")
+        texts[path] = text
         findings += check_text(path, text)
         if Path(path).suffix in CPP:
             findings += check_cpp(path, text)
         if path in DOCS:
             findings += check_docs(path, text, known)
+    findings += check_together(texts)
     kept = [f for f in findings if not any(e.covers(f) for e in exceptions)]
     for e in exceptions:
         if not any(e.covers(f) for f in findings):

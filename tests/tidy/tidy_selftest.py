@@ -260,6 +260,44 @@ class Docs(Case):
         self.keeps("docs/a.md", "`nic/gone.h`\n" * 400)
 
 
+class Together(Case):
+    def found(self, a, b, cmake="weft_compile_together(x)\n"):
+        """What tidy says of two files with these lines in their anonymous namespaces."""
+        texts = [f"namespace weft {{\nnamespace {{\n\n{code}\n\n}}  // namespace\n}}  // namespace weft\n"
+                 for code in (a, b)]
+        files = {"src/lab/CMakeLists.txt": cmake, "src/lab/a.cc": texts[0], "src/lab/deep/b.cc": texts[1]}
+        return [(f.path, f.line, f.rule) for f in findings(files)]
+
+    def test_no_local_name_is_in_two_files(self):
+        for code in ["struct Options {\n  int n = 0;\n};", "class A : public B {\n};", "enum class E { a };",
+                     "int run(const A& a) {\n}", "std::vector<int>& all();", "const char* text(\n    A a);",
+                     "constexpr int kA = 1;", "constexpr std::array<int, 2> kA{1, 2};", "const char kA[] = {};",
+                     "[[nodiscard]] bool is_it(int n) { return true; }", "template <class T>\nT one(T t) {\n}"]:
+            line = 5 if code.startswith("template") else 4
+            self.assertEqual(self.found(code, code), [("src/lab/deep/b.cc", line, "together")], code)
+        self.assertEqual(self.found("constexpr int kA = 1, kB = 2;", "constexpr int kB = 2;"),
+                         [("src/lab/deep/b.cc", 4, "together")])
+
+    def test_an_alias_may_mean_the_same_twice(self):
+        self.assertEqual(self.found("using A = int;\nusing b::C;", "using A = int;\nusing b::C;"), [])
+        self.assertEqual(self.found("using A = int;", "using A = long;"), [("src/lab/deep/b.cc", 4, "together")])
+        self.assertEqual(self.found("using b::C;", "struct C {};"), [("src/lab/deep/b.cc", 4, "together")])
+
+    def test_what_is_not_local_or_no_name(self):
+        for code in ["}  // namespace\nint f() {\n}\nnamespace {", "struct A;", "static_assert(f(1));",
+                     "TEST(A, b) {\n}", "// int f()", "using namespace c;"]:
+            self.assertEqual(self.found(code, code), [], code)
+        self.assertEqual(self.found("void f() {\n  int g(1);\n}", "void g() {\n}"), [])
+
+    def test_only_where_files_are_compiled_as_one(self):
+        self.assertEqual(self.found("int f();", "int f();", cmake="weft_library(x)\n"), [])
+        apart = "weft_compile_together(x APART c.cc deep/b.cc)\n"
+        self.assertEqual(self.found("int f();", "int f();", cmake=apart), [])
+        files = {"src/lab/CMakeLists.txt": "weft_compile_together(x)\n", "src/cm/CMakeLists.txt": ""}
+        code = "namespace {\nint f();\n}\n"
+        self.assertEqual(findings(files | {"src/lab/a.cc": code, "src/cm/a.cc": code}), [])
+
+
 class Exceptions(Case):
     CAST = "auto* p = reinterpret_cast<const char*>(q);\n"
 

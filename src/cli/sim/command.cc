@@ -10,12 +10,12 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct SimOptions {
   std::string plan;
   ExperimentOptions experiment;
 };
 
-int run(const Options& options) {
+int run_plan(const SimOptions& options) {
   if (options.plan.empty()) return usage_error("which PLAN? docs/experiments.md tells how to write one");
   const auto shelf = shelf_of(options.experiment.profiles);
   if (!shelf) return usage_error(shelf.error());
@@ -31,10 +31,10 @@ int run(const Options& options) {
 
 Command add_sim(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("sim", "Run an experiment of your own: cards, workload and sweep from a file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimOptions>();
   app.add_option("PLAN", options->plan, "The plan, a TOML file; docs/experiments.md tells how to write one");
   add_experiment_options(app, options->experiment);
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return run_plan(*options); }};
 }
 
 }  // namespace weft::cli
