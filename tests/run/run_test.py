@@ -207,6 +207,23 @@ class Sysfs(Run):
             self.assertEqual(left, {used, new})
             self.assertEqual([p for p in ended if p.exists()], [])
 
+    def test_nobody_waits_until_many_folders_have_gone(self):
+        """A first start took minutes to remove those of years, and the others waited for it."""
+        home = Path(self.environment("--addr", "127.0.3.1")["WEFT_SYSFS"]).parent
+        for i in range(100):
+            (home / f"sysfs-{i:016x}").mkdir()
+            os.utime(home / f"sysfs-{i:016x}", (0, 0))
+
+        def left():
+            self.output("--addr", "127.0.3.1", "--", "true")
+            return sum(1 for _ in home.glob("sysfs-*"))
+
+        first = left()
+        self.assertTrue(50 < first < 101, first)
+        for _ in range(20):
+            last = left()
+        self.assertEqual(last, 1)
+
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("runuser"), "needs root to become somebody else")
     def test_an_ordinary_user_sees_it_too(self):
         self.folder.chmod(0o777)

@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 
 // In which one who has touched a folder becomes the program that uses it.
 constexpr auto kMoment = std::chrono::seconds(10);
+// That one start removes: each makes one at most, and nobody shall wait for the tidying-up of years.
+constexpr std::size_t kAtOnce = 16;
 
 std::optional<std::string> text_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -71,9 +73,9 @@ void remove_unused(const fs::path& home, const fs::path& kept) {
   if (old.empty()) return;
   const auto used = folders_in_use();
   if (!used) return;
-  for (const fs::path& folder : old) {
-    if (!used->contains(folder)) fs::remove_all(folder, error);
-  }
+  std::erase_if(old, [&](const fs::path& folder) { return used->contains(folder); });
+  if (old.size() > kAtOnce) old.resize(kAtOnce);
+  for (const fs::path& folder : old) fs::remove_all(folder, error);
 }
 
 }  // namespace weft::cli

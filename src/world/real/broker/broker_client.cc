@@ -23,6 +23,7 @@ namespace weft::real {
 namespace {
 
 constexpr std::size_t kMostKept = 1024;
+constexpr int kMoment = 1000;  // milliseconds: for an answer while packets wait
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 // A broker was killed a moment ago: for so long its programs may still have the address.
 constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
@@ -200,6 +201,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     const std::lock_guard guard(lock_);
     if (!claim_ports(*line)) continue;
     line_ = std::move(*line);
+    silent_ = false;
     return Joined{lane_number, std::move(in->descriptors)};
   }
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
@@ -256,13 +258,24 @@ bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
 std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
   const std::lock_guard guard(lock_);
   if (!line_ || !line_.say(question)) return std::nullopt;
-  const Time until = clock_now() + milliseconds(kAnswerWithin);
+  return answer_to(question, answer, kAnswerWithin);
+}
+
+std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
+  const std::lock_guard guard(lock_);
+  if (silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
+  return answer_to(question, answer, kMoment);
+}
+
+std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic answer, int milliseconds) {
+  const Time until = clock_now() + weft::milliseconds(milliseconds);
   for (Time left = until - clock_now(); left > 0; left = until - clock_now()) {
-    auto in = line_.wait(static_cast<int>(left / milliseconds(1)) + 1);
+    auto in = line_.wait(static_cast<int>(left / weft::milliseconds(1)) + 1);
     if (!in) {
       if (line_.over()) return std::nullopt;
       continue;
     }
+    silent_ = false;
     if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
       // A lane number's new owner is not met before the end of the last one has been heard: that would end the new one.
       if (answer == Topic::met && !in->descriptors.empty() && has_kept_end_of(question.local_peer.lane_number)) {
@@ -274,6 +287,7 @@ std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer
     }
     keep(std::move(*in));
   }
+  silent_ = true;
   return std::nullopt;
 }
 
@@ -295,7 +309,10 @@ std::optional<Incoming> BrokerClient::hear() {
     kept_.pop_front();
     return in;
   }
-  return line_ ? line_.hear() : std::nullopt;
+  if (!line_) return std::nullopt;
+  auto in = line_.hear();
+  if (in) silent_ = false;
+  return in;
 }
 
 std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
@@ -308,6 +325,7 @@ std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
   }
   while (line_) {
     auto in = line_.hear();
+    if (in) silent_ = false;
     if (!in || about(*in)) return in;
     keep(std::move(*in));
   }

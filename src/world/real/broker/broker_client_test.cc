@@ -91,6 +91,21 @@ TEST_F(Line, MeetsAPlacesNextOwnerAfterTheEndOfTheLast) {
   expect_heard(line.hear(), Topic::met, kPlace, 3);
 }
 
+// Bug: while the broker was stopped, packets waited for it again and again, five seconds each time.
+TEST_F(Line, AsksASilentBrokerOnceInPassing) {
+  EXPECT_FALSE(line.call_in_passing(about(Topic::meet, kPlace), Topic::met).has_value());
+  EXPECT_FALSE(line.call_in_passing(about(Topic::meet, kOther), Topic::met).has_value());
+  const auto asked = broker.hear();
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->message.local_peer.lane_number, kPlace);
+  EXPECT_FALSE(broker.hear().has_value());
+  // It speaks again, and is asked again.
+  introduce(kPlace);
+  expect_heard(line.hear(), Topic::met, kPlace, 3);
+  introduce(kOther);
+  expect_heard(line.call_in_passing(about(Topic::meet, kOther), Topic::met), Topic::met, kOther, 3);
+}
+
 TEST_F(Line, MeetsALaneThoughAnotherHasEnded) {
   say_gone(kOther);
   introduce(kPlace);

@@ -150,7 +150,7 @@ LocalPeer* Port::ask_for(const RouteKey& key) {
     return known;
   Message question(Topic::meet);
   question.local_peer = {.address = key.destination, .lane_number = key.lane_number};
-  auto in = broker_.call(question, Topic::met);
+  auto in = broker_.call_in_passing(question, Topic::met);
   if (!in || in->message.code != 0) return nullptr;
   on_met(*in);
   LocalPeer* lane = lane_at(key.lane_number);
