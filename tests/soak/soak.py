@@ -273,6 +273,8 @@ class Soak:
         self.finish_round()
         self.last = now = self.settle(self.baseline)
         self.rounds += 1
+        memory = ", ".join(f"{name} {kib} KiB" for name, kib in now.items() if name.startswith(ledger.MEMORY))
+        self.say(f"round {self.round}: {self.started} programs so far, {self.bytes >> 20} MiB checked; {memory}")
         if not self.memory_known:  # the first round has touched what there is to touch
             self.baseline |= {name: value for name, value in now.items() if name.startswith(ledger.MEMORY)}
             self.memory_known = True
