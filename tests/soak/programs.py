@@ -61,7 +61,7 @@ def ucmatose(size, connections):
 def call_of(draw, place):
     size, rounds = scale(draw, 100, 60000), scale(draw, 200, 20)
     rping = ("rping", "-v", "-V", "-C", rounds, "-S", size, "-a", "{server}", "-p", "{port}")
-    stress = (place.folder / "tests/verbs_stress", "--seconds", 2, "--seed", draw.seed)
+    stress = (place.folder / "tests/verbs_stress", "--seconds", 2, "--threads", 6, "--seed", draw.seed)
     load = (place.folder / "bin/weft-connections", "--qps", "1,16", "--depth", 8, "--rounds", 1, "--milliseconds", 300,
             "--no-idle", "--bytes", scale(draw, 64, 65536), "--verb", "send" if draw.fraction < 0.5 else "write")
     calls = {

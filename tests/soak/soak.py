@@ -57,7 +57,7 @@ class Soak:
         self.happened, self.ran = collections.Counter(), collections.Counter()
         self.failures, self.batches, self.bytes, self.lost = [], 0, 0, 0
         self.lately = collections.deque(maxlen=40)  # events: when, and what was done to whom
-        self.started, self.round, self.pulled, self.broker_killed_at = 0, 0, False, 0
+        self.started, self.round, self.rounds, self.pulled, self.broker_killed_at = 0, 0, 0, False, 0
         self.stopped, self.burners, self.elders, self.told = set(), [], {}, set()
         self.baseline, self.last, self.memory_known = {}, {}, False
 
@@ -272,6 +272,9 @@ class Soak:
             time.sleep(TICK)
         self.finish_round()
         self.last = now = self.settle(self.baseline)
+        self.rounds += 1
+        memory = ", ".join(f"{name} {kib} KiB" for name, kib in now.items() if name.startswith(ledger.MEMORY))
+        self.say(f"round {self.round}: {self.started} programs so far, {self.bytes >> 20} MiB checked; {memory}")
         if not self.memory_known:  # the first round has touched what there is to touch
             self.baseline |= {name: value for name, value in now.items() if name.startswith(ledger.MEMORY)}
             self.memory_known = True
@@ -342,7 +345,7 @@ class Soak:
         self.place.close()
 
     def summarize(self):
-        self.say(f"\nsoak: seed {self.options.seed}, {self.round} rounds")
+        self.say(f"\nsoak: seed {self.options.seed}, {self.rounds} rounds")
         self.say("events: " + ", ".join(f"{kind} {count}" for kind, count in sorted(self.happened.items())))
         for kind in sorted({kind for kind, _ in self.ran}):
             self.say(f"  {kind:18} " + ", ".join(f"{v} {self.ran[kind, v]}" for v in (

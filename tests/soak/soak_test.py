@@ -141,7 +141,7 @@ class Whole(unittest.TestCase):
         return soak.Soak(options, out).run(), out.getvalue()
 
     def test_a_short_one(self):
-        code, said = self.soak(3)
+        code, said = self.soak(2)
         self.assertEqual(code, 0, said)
         self.assertIn(f"soak: seed {self.seed} (SOAK_SEED)", said)
         self.assertRegex(said, r"checked: [1-9]\d+ bytes in [1-9]\d+ batches")
@@ -160,7 +160,7 @@ class Whole(unittest.TestCase):
 
     def test_a_leak_is_noticed(self):
         self.shorten(soak, "SETTLE")
-        code, said = self.soak(2, "--failures", "1", "--sabotage", "leak")
+        code, said = self.soak(1.5, "--failures", "1", "--sabotage", "leak")
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"leak: descriptors of elder [ab]: \d+ at the start, \d+ now")
 

@@ -22,7 +22,9 @@ void Session::say_hello(std::uint64_t seed) {
   hello.seed = seed;
   self_.name.copy(hello.name.data(), hello.name.size() - 1);
   hello.address = link_->address();
-  if (send(socket_, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) end("TCP: no hello could be sent");
+  if (send(socket_, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) return;
+  if (greeted_) return end("TCP: no hello could be sent");
+  drop();
 }
 
 void Session::end(const char* why) {
