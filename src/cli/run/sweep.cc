@@ -23,7 +23,7 @@ constexpr auto kMoment = std::chrono::seconds(10);
 // That one start removes: each makes one at most, and nobody shall wait for the tidying-up of years.
 constexpr std::size_t kAtOnce = 16;
 
-std::optional<std::string> text_of(const fs::path& file) {
+std::optional<std::string> text_in(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in.is_open()) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(in), {}};
@@ -44,11 +44,11 @@ std::string_view sysfs_in(std::string_view environment) {
 // By all programs whose environment we may see, as we may that of our own. Nothing: nobody's can be seen.
 std::optional<std::set<std::string>> folders_in_use() {
   std::set<std::string> out;
-  if (!text_of("/proc/self/environ")) return std::nullopt;
+  if (!text_in("/proc/self/environ")) return std::nullopt;
   std::error_code error;
   for (fs::directory_iterator one("/proc", error), end; one != end && !error; one.increment(error)) {
     if (one->path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    if (const auto environment = text_of(one->path() / "environ")) out.emplace(sysfs_in(*environment));
+    if (const auto environment = text_in(one->path() / "environ")) out.emplace(sysfs_in(*environment));
   }
   return out;
 }
