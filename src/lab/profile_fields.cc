@@ -9,9 +9,11 @@ namespace {
 constexpr std::array<std::string_view, 2> kDialects{"roce", "srnic"};
 constexpr std::array<std::string_view, 2> kCongestion{"none", "dctcp"};
 constexpr std::array<std::string_view, 3> kPolicies{"round_robin", "weighted", "strict"};
+constexpr std::array<std::string_view, 2> kUnderWay{"host_memory", "on_chip"};
 constexpr std::array<std::string_view, 2> kOrders{"lru", "random"};  // of replacement
 static_assert(static_cast<int>(nic::Dialect::srnic) == 1 && static_cast<int>(nic::CongestionControl::dctcp) == 1 &&
-              static_cast<int>(nic::Policy::strict) == 2 && static_cast<int>(nic::Replacement::random) == 1);
+              static_cast<int>(nic::Policy::strict) == 2 && static_cast<int>(nic::Replacement::random) == 1 &&
+              static_cast<int>(sim::UnderWay::on_chip) == 1);
 
 template <class What, class Member>
 constexpr Field<Profile> field(std::string_view key, const What& what, Member member, double least = 0,
@@ -38,6 +40,7 @@ constexpr std::array kFields{
     field("doorbell_carries_work", truth, [](auto& p) -> auto& { return p.chip.doorbell_carries_work; }),
     field("completion_bytes", size, [](auto& p) -> auto& { return p.chip.completion_bytes; }, 0, 4096),
     field("misses_under_way", count, [](auto& p) -> auto& { return p.chip.misses_under_way; }, 0, 1e6),
+    field("under_way", kUnderWay, [](auto& p) -> auto& { return p.chip.under_way; }),
     field("sram_bytes", size, [](auto& p) -> auto& { return p.chip.sram_bytes; }),
     field("transmit_buffer_bytes", size, [](auto& p) -> auto& { return p.chip.transmit_buffer_bytes; }),
     field("receive_buffer_bytes", size, [](auto& p) -> auto& { return p.chip.receive_buffer_bytes; }),

@@ -56,6 +56,7 @@ class RecordingWorld {
   void revoke_all() {}
   void revoke(const std::byte*, std::uint64_t) {}
   void read(nic::BusRead, const void*, std::size_t) {}
+  void write(nic::BusWrite, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool writes) { return writes ? writable : readable; }
 

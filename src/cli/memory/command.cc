@@ -9,7 +9,7 @@
 #include "cli/live/programs.h"
 #include "cli/memory/bytes_text.h"
 #include "cli/numbers.h"
-#include "nic/caches/on_chip.h"
+#include "nic/on_chip.h"
 
 namespace weft::cli {
 namespace {

@@ -42,6 +42,7 @@ class Effects {
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
+  void write(nic::BusWrite, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   void refused(Refusal why, const wire::Packet* packet) { journal_.refused(look_at_clock(), why, packet); }
   bool reach(std::byte* at, std::size_t bytes, bool writes) { return pages_are_there(at, bytes, writes); }

@@ -9,8 +9,8 @@
 
 #include "base/prefetch.h"
 #include "nic/core.h"
-#include "nic/host_memory.h"
-#include "nic/srnic/streams.h"
+#include "nic/ring_entry.h"
+#include "nic/under_way.h"
 
 namespace weft::nic {
 

@@ -1,5 +1,5 @@
 // Tables 1 and 2 of the SRNIC paper, from the structures.
-#include "nic/caches/on_chip.h"
+#include "nic/on_chip.h"
 
 #include <gtest/gtest.h>
 

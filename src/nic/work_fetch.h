@@ -18,10 +18,10 @@ class WorkFetch {
   WorkFetch(Core<W>& core, const Context& c) : core_(core), c_(c), first_(c.sq_next) {}
 
   // Entry sq_next. `turn_left` is how many more the turn may use, this one included.
-  [[nodiscard]] Work& next(std::uint32_t turn_left) {
+  [[nodiscard]] const Work& next(std::uint32_t turn_left) {
     if (c_.sq_next - first_ >= fetched_) fetch(turn_left);
     used_ = c_.sq_next - first_ + 1;
-    return work_at(c_, c_.sq_next);
+    return Entries::work(c_, c_.sq_next);
   }
   // The turn is over.
   void drop() {
@@ -36,7 +36,7 @@ class WorkFetch {
       fetched_ = 1;  // the cache is asked for each
     } else {
       fetched_ = std::min(turn_left, c_.sq_posted - first_);
-      read(fetched_);
+      read(fetched_, BusRead::work);
     }
   }
   // Apart, so that the usual way stays short.
@@ -49,13 +49,9 @@ class WorkFetch {
     read(count, cache.follows(slot, first_) ? BusRead::ahead : BusRead::work);
     cache.keep(slot, first_, count);
   }
-  // One read, or two where the ring begins again.
-  void read(std::uint32_t count, BusRead why = BusRead::work) {
+  void read(std::uint32_t count, BusRead why) {
     core_.count(Counter::wqes_fetched, count);
-    const std::uint32_t to_the_end = (1U << c_.sq_shift) - (first_ & ((1U << c_.sq_shift) - 1));
-    const std::uint32_t here = std::min(count, to_the_end);
-    core_.world.read(why, &work_at(c_, first_), std::size_t{here} * c_.sq_stride);
-    if (count > here) core_.world.read(why, c_.sq, std::size_t{count - here} * c_.sq_stride);
+    read_works(core_, c_, first_, count, why);
   }
 
   Core<W>& core_;
@@ -71,12 +67,18 @@ class ReceiveFetch {
  public:
   explicit ReceiveFetch(Core<W>& core) : core_(core) {}
 
-  // The receive entry that this queue pair has just taken.
-  void take(const Context& c, const Receive& entry) {
+  // The receive entry that this queue pair has just taken: c.receive_entry.
+  void take(const Context& c) {
     if (core_.state.receives.enabled()) [[unlikely]]
       return look_up(c);
+    if (c.shared_rq != kNone) read_order(core_.state.srqs[c.shared_rq]);
+    take(c, c.receive_entry);
+  }
+  // An entry of its own queue that a message takes out of order.
+  void take(const Context& c, std::uint32_t entry) {
     core_.count(Counter::receive_wqes_fetched);
-    core_.world.read(BusRead::receive, &entry, sizeof(Receive) + entry.sges * sizeof(Sge));
+    const Receive& r = Entries::receive(core_.state, c, entry);
+    core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
   }
 
  private:
@@ -102,8 +104,14 @@ class ReceiveFetch {
     core_.world.read(why, ring_entry(c.rq, first, c.rq_shift, c.rq_stride), std::size_t{here} * c.rq_stride);
     if (count > here) core_.world.read(why, c.rq, std::size_t{count - here} * c.rq_stride);
   }
-  // They lie in any order; the first is the one that is needed now.
+  // Which entry was taken last stands in the queue's ring of numbers.
+  void read_order(const SharedReceiveRing& srq) {
+    const std::uint32_t place = (srq.taken - 1) & ((1U << srq.shift) - 1);
+    core_.world.read(BusRead::receive_order, &srq.order[place], sizeof srq.order[place]);
+  }
+  // They lie in any order, which is read with the first; that one is needed now.
   void read_shared(const SharedReceiveRing& srq, std::uint32_t first, std::uint32_t count, BusRead why) {
+    read_order(srq);
     for (std::uint32_t i = first; i != first + count; ++i) {
       const std::uint32_t place = srq.order[i & ((1U << srq.shift) - 1)];
       core_.world.read(i == first ? why : BusRead::ahead, srq.entries + std::size_t{place} * srq.stride, srq.stride);
