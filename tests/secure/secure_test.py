@@ -47,6 +47,10 @@ class Captures(Secure):
             self.expect_to_run(self.weft("--pcap", "trace.pcapng"))
         self.assertGreater((self.folder / "trace.pcapng").stat().st_size, 0)
 
+    def test_that_meet_a_full_disk_say_so_and_the_program_goes_on(self):
+        self.expect_to_run(self.weft("--pcap", "/dev/full"),
+                           "weft: stopped capturing to '/dev/full': No space left on device\n")
+
 
 class Settings(Secure):
     @unittest.skipUnless(ROOT, "only root can give files to others")

@@ -1,7 +1,10 @@
 #include "world/real/port/capture_file.h"
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #include <fcntl.h>
@@ -46,6 +49,37 @@ tl::expected<Descriptor, std::string> open_present(const std::string& path) {
   return opened;
 }
 
+// Signals of this thread that writing may raise, kept from the program: they would end it. The card is a guest there.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int one : kRaised) sigaddset(&held, one);
+    sigpending(&before_);
+    pthread_sigmask(SIG_BLOCK, &held, &mask_);
+  }
+  ~SignalsHeld() {
+    sigset_t now;
+    sigpending(&now);
+    for (const int one : kRaised) {
+      if (sigismember(&now, one) != 1 || sigismember(&before_, one) == 1) continue;
+      sigset_t alone;
+      sigemptyset(&alone);
+      sigaddset(&alone, one);
+      const timespec at_once{};
+      sigtimedwait(&alone, nullptr, &at_once);
+    }
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  static constexpr std::array kRaised{SIGPIPE, SIGXFSZ};  // nobody reads the pipe any more; RLIMIT_FSIZE
+  sigset_t before_{}, mask_{};
+};
+
 }  // namespace
 
 tl::expected<CaptureFile, std::string> CaptureFile::open(const std::string& path, bool& taken) {
@@ -67,6 +101,7 @@ tl::expected<CaptureFile, std::string> CaptureFile::open(const std::string& path
 }
 
 int CaptureFile::write(std::span<const std::byte> bytes) const {
+  const SignalsHeld held;
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;

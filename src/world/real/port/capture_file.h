@@ -1,4 +1,5 @@
-// The file that a tap writes, and which files it may be.
+// The file that a tap writes: which files it may be, and writing to it so that nothing worse comes of it than a short
+// capture.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class CaptureFile {
   // `taken`: another program is writing it, and nothing was opened.
   [[nodiscard]] static tl::expected<CaptureFile, std::string> open(const std::string& path, bool& taken);
 
-  // Writes all of it. 0 or errno.
+  // Writes all of it, whatever signals that would raise. 0 or errno.
   [[nodiscard]] int write(std::span<const std::byte> bytes) const;
 
  private:

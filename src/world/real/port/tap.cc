@@ -1,6 +1,7 @@
 #include "world/real/port/tap.h"
 
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -63,7 +64,9 @@ struct Tap::File {
     const int code = ::getpid() == owner && trouble.empty() ? file.write(buffer) : 0;
     buffer.clear();
     if (code == 0) return;
+    // Said here, once: the program goes on, and its packets do.
     trouble = "stopped capturing to '" + path + "': " + std::strerror(code);
+    std::fprintf(stderr, "weft: %s\n", trouble.c_str());
   }
 };
 
@@ -86,7 +89,6 @@ tl::expected<Tap, std::string> Tap::open(const std::string& wanted, Time now) {
   pcapng::begin(file->buffer, "weft0",
                 "weft: an RDMA network card in software, process " + std::to_string(file->owner));
   file->write_out();
-  if (!file->trouble.empty()) return tl::unexpected(file->trouble);
   return Tap(std::move(file));
 }
 

@@ -37,7 +37,7 @@ class Tap {
   void flush();
 
   [[nodiscard]] const std::string& path() const;  // where it really writes
-  // Why it stopped writing (a full disk, say); empty: it has not.
+  // Why it stopped writing (a full disk, say), which has been said on standard error; empty: it has not.
   [[nodiscard]] const std::string& trouble() const;
 
  private:

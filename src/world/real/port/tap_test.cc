@@ -1,14 +1,17 @@
 // Where the tap writes and when; what others read in it is tests/tap's business.
 #include "world/real/port/tap.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,9 +122,6 @@ TEST_F(TapTest, SaysWhyItCannot) {
   ASSERT_FALSE(tap);
   EXPECT_THAT(tap.error(), HasSubstr("cannot write the capture file"));
   EXPECT_THAT(tap.error(), HasSubstr("No such file"));
-  const auto full = Tap::open("/dev/full", 0);
-  ASSERT_FALSE(full);
-  EXPECT_THAT(full.error(), HasSubstr("No space left"));
 }
 
 // ---- what it may write
@@ -206,6 +206,56 @@ TEST_F(CaptureFiles, FoldersAndSocketsAreNone) {
   const auto tap = Tap::open(folder_.string(), 0);
   ASSERT_FALSE(tap);
   EXPECT_THAT(tap.error(), HasSubstr("it is neither a file nor a pipe nor a character device"));
+}
+
+// Wireshark reads it while it is written; when it goes, the program does not go with it.
+TEST_F(CaptureFiles, APipeIsWrittenUntilItsReaderGoes) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  Tap tap = opened(path("pipe"));
+  std::array<char, 4096> read{};
+  EXPECT_GT(::read(reader, read.data(), read.size()), 0);
+  ::close(reader);
+  capture(tap);
+  testing::internal::CaptureStderr();
+  tap.flush();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weft: stopped capturing to '" + path("pipe") + "': Broken pipe\n");
+}
+
+TEST_F(CaptureFiles, AFullDiskIsSaidOnceAndNothingElseHappens) {
+  testing::internal::CaptureStderr();
+  {
+    Tap tap = opened("/dev/full");
+    for (int i = 0; i < 3; ++i) {
+      capture(tap);
+      tap.flush();
+    }
+    EXPECT_THAT(tap.trouble(), HasSubstr("No space left"));
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "weft: stopped capturing to '/dev/full': No space left on device\n");
+}
+
+// A limit on the size of files comes with a signal that would end the program.
+TEST_F(CaptureFiles, AFileThatMayNotGrowIsSaidAndEndsNobody) {
+  const auto begin = [this] {
+    Tap tap = opened(path("short"));
+    return fs::file_size(path("short"));
+  }();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Tap tap = opened(path("a"));
+    const rlimit limit{.rlim_cur = begin + 50, .rlim_max = begin + 50};
+    const bool ready = ::signal(SIGXFSZ, SIG_DFL) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+    ::close(STDERR_FILENO);
+    capture(tap);
+    tap.flush();
+    ::_exit(ready && tap.trouble().find("File too large") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // ---- and how
