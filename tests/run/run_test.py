@@ -100,7 +100,7 @@ class Settings(Run):
                 (["--transport", "star"], {}, "--transport: 'star' is none of auto, roce, srnic"),
                 (["--no-such-flag"], {}, "there is no option '--no-such-flag'"),
                 ([], {"WEFT_WIRE": "tcp"}, "WEFT_WIRE: 'tcp' is none of auto, udp, shm"),
-                ([], {"WEFT_CONFIG": "bad.toml"}, "bad.toml, line 1: loss: '7' is no probability"),
+                ([], {"WEFT_CONFIG": "bad.toml"}, "bad.toml:1: loss: '7' is no probability"),
                 (["--pcap", "no/such/folder/x"], {}, "there is no folder")):
             done = self.weft(*arguments, "--", "echo", "started", **environment)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
@@ -112,6 +112,18 @@ class Settings(Run):
         found = self.environment("--pcap", "x-%p.pcapng")
         self.assertEqual(found["WEFT_PCAP"], str(self.folder / "x-%p.pcapng"))
         self.assertEqual(found["WEFT_CONFIG"], str(self.folder / "weft.toml"))
+
+    def test_a_file_that_anybody_may_have_written_is_left_alone(self):
+        victim = self.folder / "victim"
+        victim.write_text("all that I know\n")
+        (self.folder / "weft.toml").write_text(f'pcap = "{victim}"\nseed = 3\n')
+        (self.folder / "weft.toml").chmod(0o666)
+        done = self.weft("--", "env", "-0")
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, "weft: weft.toml is not read: everybody may write it\n"))
+        found = done.stdout.split("\0")
+        self.assertIn("WEFT_CONFIG=", found)  # so that the program does not find it either
+        self.assertEqual([line for line in found if line.startswith("WEFT_PCAP")], [])
 
     def test_libraries_come_first_and_the_broker_is_known(self):
         libraries = Path(WEFT).resolve().parent.parent / "lib" / "weft"

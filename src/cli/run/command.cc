@@ -49,28 +49,25 @@ void add_flag(CLI::App& run, const real::Setting& setting, RunOptions& options) 
 }
 
 // The program may change its folder before it opens the device.
-void make_absolute(const char* variable, const char* usual) {
-  const char* named = std::getenv(variable);
+void set_path(const char* variable, const std::string& name) {
   std::error_code error;
-  if (named == nullptr && (usual == nullptr || !fs::exists(usual, error))) return;
-  const std::string name = named != nullptr ? named : usual;
-  const fs::path path = fs::absolute(name, error);
-  if (!name.empty() && !error) (void)::setenv(variable, path.c_str(), 1);
+  const fs::path path = name.empty() ? fs::path() : fs::absolute(name, error);
+  if (!error) (void)::setenv(variable, path.c_str(), 1);
 }
 
 tl::expected<real::Settings, std::string> settle(const RunOptions& options) {
   for (const auto& [variable, value] : options.variables) (void)::setenv(variable.c_str(), value.c_str(), 1);
-  make_absolute("WEFT_CONFIG", "weft.toml");
   tl::expected<real::Settings, std::string> settings = real::Settings::from_environment();
-  if (settings && !settings->pcap.empty()) {
-    (void)::setenv("WEFT_PCAP", settings->pcap.c_str(), 1);
-    make_absolute("WEFT_PCAP", nullptr);
-    std::error_code error;
-    const fs::path folder = fs::path(std::getenv("WEFT_PCAP")).parent_path();
-    if (!fs::is_directory(folder, error)) {
-      return tl::unexpected(
-          fmt::format("cannot capture to '{}': there is no folder {}", settings->pcap, folder.string()));
-    }
+  if (!settings) return settings;
+  // It reads the file that was read here. One that is not trusted here it does not even look at.
+  std::error_code error;
+  if (std::getenv("WEFT_CONFIG") != nullptr || fs::exists("weft.toml", error)) set_path("WEFT_CONFIG", settings->file);
+  if (settings->pcap.empty()) return settings;
+  set_path("WEFT_PCAP", settings->pcap);
+  const fs::path folder = fs::absolute(settings->pcap, error).parent_path();
+  if (!fs::is_directory(folder, error)) {
+    return tl::unexpected(
+        fmt::format("cannot capture to '{}': there is no folder {}", settings->pcap, folder.string()));
   }
   return settings;
 }

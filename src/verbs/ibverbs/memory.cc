@@ -63,6 +63,9 @@ ibv_mr* register_region(ibv_pd* pd, RegionRequest r) {
     mr->addr = r.memory;
     mr->length = r.length;
     mr->handle = mr->lkey = mr->rkey = key->raw();
+    mr->key = *key;
+    mr->memory = r.memory;
+    mr->bytes = r.length;
     mr->access = r.access;
     ++ours(pd).users;
     return mr.release();
@@ -78,7 +81,9 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, RegionRequest r) {
   if (!access) r.access = ours(mr).access;
   if (((r.access | ours(mr).access) & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
   // What stays of the region must suit what changes.
-  const RegionRequest whole = translation ? r : RegionRequest{mr->addr, mr->length, number_of(mr->addr), r.access};
+  Region& region = ours(mr);
+  const RegionRequest whole =
+      translation ? r : RegionRequest{region.memory, region.bytes, number_of(region.memory), r.access};
   if (translation || access) {
     if (const int code = judge(whole); code != 0) return code;
   }
@@ -88,13 +93,13 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, RegionRequest r) {
   const host::RegionOptions options = region_options(r);
   const auto new_domain = domain ? std::optional(ours(pd).number) : std::nullopt;
   const auto new_rights = access ? std::optional(options.rights) : std::nullopt;
-  const int code = errno_of(
-      c.device.reregister_region(wire::Key(mr->lkey), new_domain, translation ? &options : nullptr, new_rights));
+  const int code =
+      errno_of(c.device.reregister_region(region.key, new_domain, translation ? &options : nullptr, new_rights));
   if (code != 0) return code;
-  ours(mr).access = r.access;
+  region.access = r.access;
   if (translation) {
-    mr->addr = r.memory;
-    mr->length = r.length;
+    mr->addr = region.memory = r.memory;
+    mr->length = region.bytes = r.length;
   }
   if (domain) {
     --ours(mr->pd).users;
@@ -162,7 +167,7 @@ int ibv_dereg_mr(ibv_mr* mr) {
   const Hold hold(c);
   if (!hold) return EIO;
   Region& region = ours(mr);
-  if (const int code = errno_of(c.device.deregister_region(weft::wire::Key(mr->lkey))); code != 0) return code;
+  if (const int code = errno_of(c.device.deregister_region(region.key)); code != 0) return code;
   --ours(mr->pd).users;
   if (region.device_memory != nullptr) --region.device_memory->users;
   delete &region;

@@ -23,6 +23,11 @@ wire::Service service_of(const ibv_qp_type& type) {
   }
 }
 
+ibv_qp_type type_of(wire::Service service) {
+  if (service == wire::Service::ud) return IBV_QPT_UD;
+  return service == wire::Service::uc ? IBV_QPT_UC : IBV_QPT_RC;
+}
+
 host::QpOptions options_of(const ibv_qp_init_attr& a) {
   host::QpOptions o;
   o.service = service_of(a.qp_type);
@@ -46,7 +51,7 @@ void introduce(QueuePair& qp, ibv_pd* pd, const ibv_qp_init_attr& a) {
   p.send_cq = a.send_cq;
   p.recv_cq = a.recv_cq;
   p.srq = a.srq;
-  p.handle = qp.queue->slot();
+  p.handle = qp.slot;
   p.qp_num = qp.queue->qpn().raw();
   p.state = IBV_QPS_RESET;
   p.qp_type = a.qp_type;
@@ -60,7 +65,7 @@ ibv_qp_init_attr origin_of(QueuePair& qp) {
           .recv_cq = p.recv_cq,
           .srq = p.srq,
           .cap = capabilities_of(qp.queue->options()),
-          .qp_type = p.qp_type,
+          .qp_type = type_of(qp.queue->options().service),
           .sq_sig_all = qp.queue->options().signal_all};
 }
 
@@ -94,10 +99,12 @@ QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
     qp->owner = &c;
     qp->queue = *queue;
     qp->poster = (*queue)->poster();
+    qp->slot = (*queue)->slot();
+    qp->is_datagram = (*queue)->options().service == wire::Service::ud;
     introduce(*qp, pd, attr);
     attr.cap = capabilities_of((*queue)->options());
     ++ours(pd).users;
-    c.qps[(*queue)->slot()] = qp.get();
+    c.qps[qp->slot] = qp.get();
     return qp.release();
   });
 }
@@ -156,13 +163,12 @@ int ibv_destroy_qp(ibv_qp* ibqp) {
     const Hold hold(c);
     if (!hold) return EIO;
     c.settle_debts();
-    const std::uint32_t slot = qp.queue->slot();
     if (const int code = errno_of(c.device.destroy(qp.queue)); code != 0) return code;
-    c.qps[slot] = nullptr;
+    c.qps[qp.slot] = nullptr;
     c.forget_async_events(ibqp);
     --ours(ibqp->pd).users;
   }
-  await_acknowledged(ibqp->mutex, ibqp->cond, ibqp->events_completed, qp.async_events);
+  await_acknowledged(ibqp->mutex, ibqp->cond, qp.async_events);
   unmake_acknowledgeable(*ibqp);
   const Hold hold(c);
   if (hold) Unmake{c.device}(&qp);

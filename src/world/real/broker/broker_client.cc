@@ -163,7 +163,8 @@ bool is_end_of(const Incoming& in, std::uint32_t lane_number) {
 }  // namespace
 
 std::string broker_program() {
-  if (const char* named = std::getenv("WEFT_BROKER"); named != nullptr && *named != '\0') return named;
+  // Whoever starts a setuid program must not choose what it starts in turn.
+  if (const char* named = ::secure_getenv("WEFT_BROKER"); named != nullptr && *named != '\0') return named;
   Dl_info where{};
   if (dladdr(static_cast<const void*>(&kStartWithin), &where) == 0 || where.dli_fname == nullptr) return {};
   const std::string library = where.dli_fname;
