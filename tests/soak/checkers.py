@@ -50,7 +50,7 @@ class Checker:
 def elder(place, side, sabotage):
     words = ["--listen", f"0.0.0.0:{ELDER_PORT + 'ab'.index(side)}", "--events"]
     words += ["--sabotage", sabotage] if sabotage == "leak" else []
-    # Queue pairs take random slots. Of few slots all are soon in use, and memory grows no more because of them.
+    # Queue pairs take random slots, too. Of few slots all are soon in use, and memory grows no more because of them.
     return Checker(place, side, f"elder-{side}", ["--addr", place.address(side), "--max-qps", 64], words)
 
 
