@@ -11,7 +11,7 @@
 // Of what a test does to see what has happened, a fuzzer learns nothing, and to be told of each step of its loops takes
 // most of the time.
 #if defined(__clang__)
-#define WEFT_NOT_TRACED __attribute__((no_sanitize("coverage")))
+#define WEFT_NOT_TRACED __attribute__((no_sanitize("coverage"), noinline))
 #else
 #define WEFT_NOT_TRACED
 #endif

@@ -115,7 +115,7 @@ Victim::Victim(std::uint64_t seed)
       other_domain_(*device_.create_domain()),
       cq_(*device_.create_cq(1024)),
       memory_(kMemoryBytes, std::byte{0xA5}),
-      guarded_(kMemoryBytes, true),
+      guarded_(kMemoryBytes, 1),
       contexts_before_(device_.card().contexts.size()) {
   memory_before_ = memory_;
   (void)collect();
@@ -137,7 +137,7 @@ Area Victim::allocate_at(std::uint64_t address, std::size_t bytes, nic::Rights r
   const auto contents = pattern(bytes, static_cast<unsigned>(area.offset));
   std::copy(contents.begin(), contents.end(), area.bytes.begin());
   std::copy(contents.begin(), contents.end(), memory_before_.begin() + static_cast<std::ptrdiff_t>(area.offset));
-  std::fill_n(guarded_.begin() + static_cast<std::ptrdiff_t>(area.offset), bytes, false);
+  std::fill_n(guarded_.begin() + static_cast<std::ptrdiff_t>(area.offset), bytes, char{0});
   (void)collect();
   return area;
 }
@@ -340,7 +340,7 @@ WEFT_NOT_TRACED void Victim::collect_memory(Effects& out) {
 }
 
 WEFT_NOT_TRACED void Victim::note_written(std::size_t at, Effects& out) const {
-  if (guarded_[at]) out.guards_broken = true;
+  if (guarded_[at] != 0) out.guards_broken = true;
   const bool adjoins = !out.written.empty() && out.written.back().offset + out.written.back().bytes == at;
   if (!adjoins) out.written.push_back({at, 0});
   ++out.written.back().bytes;

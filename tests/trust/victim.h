@@ -208,7 +208,7 @@ class Victim {
   host::Domain domain_, other_domain_;
   host::CompletionQueue* cq_;
   std::vector<std::byte> memory_, memory_before_;
-  std::vector<bool> guarded_;
+  std::vector<char> guarded_;  // by byte, 1: nobody may touch it. Not bits: those are set one by one
   std::size_t allocated_ = 0;
   std::uint32_t next_peer_ = 0;
   bool held_ = false;
