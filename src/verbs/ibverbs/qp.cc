@@ -120,7 +120,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
   return qp != nullptr ? public_of(*qp) : nullptr;
 }
 
-int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) {
+int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) try {
   QueuePair& qp = ours(ibqp);
   auto mask = static_cast<std::uint32_t>(attr_mask);
   weft::host::QpAttributes attributes;
@@ -134,14 +134,12 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) {
   const bool ends = (attr_mask & IBV_QP_STATE) != 0 &&
                     (attributes.state == weft::nic::QpState::reset || attributes.state == weft::nic::QpState::error);
   if (ends) qp.owner->settle_debts();
-  try {
-    if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  }
+  if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;
   if ((attr_mask & IBV_QP_STATE) != 0) ibqp->state = attr->qp_state;
   qp.owner->lane.rang();
   return 0;
+} catch (const std::bad_alloc&) {  // the lane's first words to a peer need memory, too
+  return ENOMEM;
 }
 
 // All attributes, whatever the mask asks for.
