@@ -99,7 +99,7 @@ class PortWithALocalPeer : public testing::Test {
     joined.sockets.push_back(group_socket());
     EXPECT_FALSE(port.open(std::move(joined), {&kHere, 1}, *shared_status, now).has_value());
     Incoming met{.message = Message(Topic::met), .text = {}, .descriptors = {}};
-    met.message.local_peer = {.address = kHere, .lane_number = kOtherPlace};
+    met.message.local_peer = {.address = kHere, .lane_number = kOtherPlace, .address_count = 1, .addresses = {kHere}};
     met.descriptors.push_back(shared_memory(sizeof(Channel)));
     met.descriptors.push_back(shared_memory(sizeof(SharedStatus)));
     met.descriptors.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include <sys/eventfd.h>
 
@@ -40,9 +39,8 @@ class LocalPeer {
   Mapping<Channel> channel_;
   Mapping<SharedStatus> shared_status_;
   Descriptor wake_;
-  std::vector<wire::Address> addresses_;  // those it was met at
-  std::int64_t unannounced_ = 0;          // what was sent to its sockets, and it has not been told
-  std::int64_t credit_ = 0;               // what may be sent before we look at its account again
+  std::int64_t unannounced_ = 0;  // what was sent to its sockets, and it has not been told
+  std::int64_t credit_ = 0;       // what may be sent before we look at its account again
   std::int64_t account_ = 0;
   Time last_sent_ = 0;
   bool shown_ = false;  // and nobody has looked yet whether it sleeps
@@ -63,13 +61,6 @@ class LocalPeer {
   bool ring = true;   // packets to it go through the ring; else over UDP, counted so that its sockets do not overflow
   bool numb = false;  // has taken nothing for long
   bool used = false;  // since the last publish()
-
-  [[nodiscard]] bool has_address(const wire::Address& a) const {
-    return std::find(addresses_.begin(), addresses_.end(), a) != addresses_.end();
-  }
-  void add_address(const wire::Address& a) {
-    if (!has_address(a)) addresses_.push_back(a);
-  }
 
   [[nodiscard]] std::uint8_t lane_number() const { return lane_number_; }
   [[nodiscard]] SharedStatus& shared_status() const { return *shared_status_; }

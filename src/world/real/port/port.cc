@@ -75,8 +75,7 @@ void Port::close_sockets() {
 void Port::renew(BrokerClient::Joined joined) {
   flush();
   revoke_all();  // some may read our old rings for a while
-  tight_ = nullptr;
-  lanes_.clear();
+  peers_.let_go_of_memory();
   forget_routes();
   owned_ = std::move(joined.sockets);
   for (std::size_t i = 0; i < owned_.size(); ++i) sockets_[i] = owned_[i].get();
@@ -88,6 +87,10 @@ void Port::renew(BrokerClient::Joined joined) {
 void Port::forget_routes() {
   routes_.clear();
   last_ = nullptr;
+  forget_source();
+}
+
+void Port::forget_source() {
   known_ = {};
   known_is_local_peer_ = false;
 }
@@ -109,10 +112,10 @@ Port::Route& Port::find_route(const RouteKey& key) {
                  .merge = !key.destination.is_v4()};
   }
   // Nobody there yet, perhaps: ask again, but not with every packet.
-  if (route.lane == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
-    route.lane = key.lane_number == 0 ? nullptr : ask_for(key);
+  if (route.peer == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
+    route.peer = key.lane_number == 0 ? nullptr : ask_for(key);
     route.asked = clock_now();  // not before: the answer may have been long in coming
-    if (route.lane != nullptr && !route.lane->ring) prefer_own_socket(key, route);
+    if (route.peer != nullptr && !route.peer->ring) prefer_own_socket(key, route);
   }
   last_key_ = key;
   last_ = &route;
@@ -137,52 +140,43 @@ void Port::prefer_own_socket(const RouteKey& key, Route& route) {
   route.own_socket = std::move(own);
 }
 
-LocalPeer* Port::lane_at(std::uint32_t lane_number) {
-  for (const auto& lane : lanes_) {
-    if (lane->lane_number() == lane_number) return lane.get();
-  }
-  return nullptr;
-}
-
 LocalPeer* Port::ask_for(const RouteKey& key) {
-  if (LocalPeer* known = lane_at(key.lane_number); known != nullptr && known->has_address(key.destination))
-    return known;
+  if (LocalPeer* known = peers_.find(key.lane_number, key.destination)) return known;
   Message question(Topic::meet);
   question.local_peer = {.address = key.destination, .lane_number = key.lane_number};
   auto in = broker_.call(question, Topic::met);
-  if (!in || in->message.code != 0) return nullptr;
-  on_met(*in);
-  LocalPeer* lane = lane_at(key.lane_number);
-  if (lane != nullptr) lane->add_address(key.destination);
-  known_ = {};  // it may have been a stranger until now
-  return lane;
+  if (in) on_met(*in);
+  return peers_.find(key.lane_number, key.destination);
 }
 
+// An introduction names addresses even if its memory could not be taken, for want of descriptors: the other side was
+// told of us, and may pack datagrams.
 void Port::on_met(Incoming& in) {
+  const LocalPeerInfo& who = in.message.local_peer;
+  const auto lane_number = static_cast<std::uint8_t>(who.lane_number);
+  if (who.address_count > 0) {
+    peers_.name(lane_number, std::span(who.addresses).first(std::min<std::size_t>(who.address_count, kMaxAddresses)));
+    forget_source();
+  }
   if (in.message.code != 0) return;  // nobody was met, and nobody has gone
-  const auto lane_number = static_cast<std::uint8_t>(in.message.local_peer.lane_number);
-  if (in.descriptors.empty()) {  // gone
-    flush();                     // may find that it has no room
-    revoke_all();                // nor does it know yet, perhaps
-    if (tight_ != nullptr && tight_->lane_number() == lane_number) tight_ = nullptr;
-    std::erase_if(lanes_, [&](const auto& lane) { return lane->lane_number() == lane_number; });
+  if (in.descriptors.empty()) {      // gone
+    flush();                         // may find that it has no room
+    revoke_all();                    // nor does it know yet, perhaps
+    peers_.remove(lane_number);
     forget_routes();
     return;
   }
-  if (in.descriptors.size() != 3 || lane_at(lane_number) != nullptr) return;  // both asked at once
+  if (in.descriptors.size() != 3 || peers_.find(lane_number) != nullptr) return;  // both asked at once
   auto channel = Mapping<Channel>::of(in.descriptors[0].get());
   auto shared_status = Mapping<SharedStatus>::of(in.descriptors[1].get());
   if (!channel || !shared_status) return;
-  lanes_.push_back(std::make_unique<LocalPeer>(lane_number_, lane_number, std::move(channel), std::move(shared_status),
-                                               std::move(in.descriptors[2])));
-  lanes_.back()->ring = wire_ != WireChoice::udp;
+  auto peer = std::make_unique<LocalPeer>(lane_number_, lane_number, std::move(channel), std::move(shared_status),
+                                          std::move(in.descriptors[2]));
+  peer->ring = wire_ != WireChoice::udp;
   if (one_copy_ != OneCopy::off) {
-    lanes_.back()->out.export_memory(
-        {.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
+    peer->out.export_memory({.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
   }
-  lanes_.back()->add_address(in.message.local_peer.address);
-  known_ = {};
-  known_is_local_peer_ = false;
+  peers_.add(std::move(peer));
   if (receiver_.plain()) receiver_.set_plain(sockets_, false);  // this one may mark packets
 }
 
@@ -193,13 +187,13 @@ void Port::emit(const nic::OutPacket& packet) {
   if (slow_) [[unlikely]] {
     if (took_its_way_slowly(route, packet)) return;
   }
-  if (route.lane == nullptr) {
+  if (route.peer == nullptr) {
     if (is_out_of_reach(route, wire::lane_number(packet.headers.bth.destination))) [[unlikely]]
       return;
   } else {
-    use(*route.lane);
-    if (route.lane->ring) return emit_into_ring(route, packet);
-    route.lane->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
+    peers_.use(*route.peer);
+    if (route.peer->ring) return emit_into_ring(route, packet);
+    route.peer->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
                            wire::kIcrcBytes);
   }
   sender_.add(route.udp, packet);
@@ -207,9 +201,9 @@ void Port::emit(const nic::OutPacket& packet) {
 }
 
 void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
-  if (!route.lane->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
-  if (packet.one_copy || route.lane->out.unpublished() >= kShare) route.lane->publish();
-  if (packet.last) route.lane->show();
+  if (!route.peer->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
+  if (packet.one_copy || route.peer->out.unpublished() >= kShare) route.peer->publish();
+  if (packet.last) route.peer->show();
 }
 
 // False: nothing befalls it, and nobody looks.
@@ -242,57 +236,23 @@ void Port::offer(const wire::Flow& flow, std::span<const std::byte> datagram, co
 void Port::leave(const wire::Flow& flow, std::span<const std::byte> datagram) {
   const std::uint32_t lane_number = wire::lane_number(datagram);
   Route& route = route_to(flow, lane_number);
-  if (route.lane == nullptr) {
+  if (route.peer == nullptr) {
     if (!is_out_of_reach(route, lane_number)) sender_.add(route.udp, flow, datagram);
     return;
   }
-  use(*route.lane);
-  if (route.lane->ring) {
-    if (!route.lane->out.write(flow, datagram)) ++ring_full_;
+  peers_.use(*route.peer);
+  if (route.peer->ring) {
+    if (!route.peer->out.write(flow, datagram)) ++ring_full_;
   } else {
-    route.lane->count_sent(datagram.size());
+    route.peer->count_sent(datagram.size());
     sender_.add(route.udp, flow, datagram);
   }
 }
 
-void Port::revoke_between(std::uint64_t from, std::uint64_t to) {
-  for (const auto& lane : lanes_) lane->out.revoke(from, to);
-}
-
-void Port::show() {
-  for (LocalPeer* lane : used_) lane->show();
-}
-
 void Port::flush() {
-  for (LocalPeer* lane : used_) lane->announce(now_);
+  peers_.announce(now_);
   if (!sender_.empty()) sender_.flush();
-  for (LocalPeer* lane : used_) {
-    lane->publish();
-    lane->used = false;
-    if (tight_ == nullptr && !lane->has_room()) wait_for(*lane);
-  }
-  used_.clear();
-}
-
-void Port::wait_for(LocalPeer& lane) {
-  if (lane.numb) return;
-  tight_ = &lane;
-  tight_since_ = now_;
-}
-
-bool Port::blocked() {
-  if (tight_ == nullptr) {
-    for (LocalPeer* lane : used_) {
-      if (!lane->has_room()) wait_for(*lane);
-    }
-    return tight_ != nullptr;
-  }
-  if (!tight_->has_room()) {
-    if (now_ - tight_since_ < kPatience) return true;
-    tight_->numb = true;  // one that takes nothing for so long loses packets, as on any wire, and nobody waits for it
-  }
-  tight_ = nullptr;
-  return false;
+  peers_.publish(now_);
 }
 
 // ---- in
@@ -319,8 +279,7 @@ Time Port::next_of_slow() const {
 
 void Port::know(const wire::Address& source) {
   known_ = source;
-  known_is_local_peer_ =
-      std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) { return lane->has_address(source); });
+  known_is_local_peer_ = peers_.has_address(source);
   if (known_is_local_peer_) return;
   stranger_at_ = now_;
   if (receiver_.plain()) receiver_.set_plain(sockets_, false);
@@ -328,9 +287,7 @@ void Port::know(const wire::Address& source) {
 
 // Only strangers' packets pass switches that mark them, and only local peers tell that they do it themselves.
 void Port::choose_calls(std::size_t index) {
-  const bool marks = std::any_of(lanes_.begin(), lanes_.end(),
-                                 [](const auto& lane) { return lane->shared_status().marks.load() != 0; });
-  const bool plain = receiver_.one_at_a_time() && known_is_local_peer_ && !marks && !strangers_about();
+  const bool plain = receiver_.one_at_a_time() && known_is_local_peer_ && !peers_.may_mark() && !strangers_about();
   if (plain && index < addresses_.size()) take_line(index);
   if (plain != receiver_.plain()) return receiver_.set_plain(sockets_, plain);
   receiver_.count_anew();

@@ -18,7 +18,7 @@
 #include "wire/packed_datagram.h"
 #include "world/real/broker/broker_client.h"
 #include "world/real/os/clock.h"
-#include "world/real/port/local_peer.h"
+#include "world/real/port/local_peers.h"
 #include "world/real/port/port_faults.h"
 #include "world/real/port/tap.h"
 #include "world/real/settings/settings.h"
@@ -66,10 +66,10 @@ class Port final : public host::Exporter {
   // Bursts only go to a lane whose memory we share.
   [[nodiscard]] nic::BurstLimits burst_limits(const wire::Flow& flow, wire::Qpn destination) {
     const Route& route = route_to(flow, wire::lane_number(destination));
-    const bool joins = !slow_ && route.lane != nullptr && route.lane->ring && route.lane->takes_bursts();
+    const bool joins = !slow_ && route.peer != nullptr && route.peer->ring && route.peer->takes_bursts();
     if (!joins) return {};
     return {.near = kLongestBurst,
-            .one_copy = route.lane->out.may_export() ? kLongestOneCopy : 0,
+            .one_copy = route.peer->out.may_export() ? kLongestOneCopy : 0,
             .one_copy_from = kOneCopyFrom,
             .one_copy_message = kOneCopyMessage};
   }
@@ -78,25 +78,23 @@ class Port final : public host::Exporter {
   // Fetches from the first one's exporter, as many as are its. How many of them, from the first, were all there.
   [[nodiscard]] static std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);
   // Something that a local peer has not fetched yet.
-  [[nodiscard]] bool has_exported() const {
-    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->out.has_exported(); });
-  }
-  void revoke_all() override { revoke_between(0, ~std::uint64_t{0}); }
+  [[nodiscard]] bool has_exported() const { return peers_.has_exported(); }
+  void revoke_all() override { peers_.revoke_all(); }
   void revoke(const std::byte* from, std::uint64_t bytes) override {
     const auto first = std::bit_cast<std::uint64_t>(from);
-    revoke_between(first, first + bytes);
+    peers_.revoke(first, first + bytes);
   }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
-  void show();  // what is in rings is there to be seen; all the rest happens with flush()
+  void show() { peers_.show(); }  // what is in rings is there to be seen; all the rest happens with flush()
   void flush();
-  [[nodiscard]] bool holds_unsent() const { return !used_.empty() || !sender_.empty(); }
+  [[nodiscard]] bool holds_unsent() const { return peers_.has_unpublished() || !sender_.empty(); }
   // Do packets to local peers go through rings? Else what is owed goes first, and with a small message in one datagram.
-  [[nodiscard]] bool has_rings() const { return wire_ != WireChoice::udp && !lanes_.empty(); }
+  [[nodiscard]] bool has_rings() const { return peers_.has_rings(); }
   // May what comes and goes through rings do so without anybody's knowing the time?
   [[nodiscard]] bool is_timeless() const { return has_rings() && !slow_; }
   // A local peer takes no more for now; as long as this holds, nothing more should be emitted.
-  [[nodiscard]] bool blocked();
+  [[nodiscard]] bool blocked() { return peers_.blocked(now_); }
 
   // -- in --
   // Calls take(flow, datagram, how) for what has arrived, and settle() before the bytes go. False: nothing had. `idle`:
@@ -106,11 +104,11 @@ class Port final : public host::Exporter {
     bool any = false;
     // By index: what is settled may be answered to a lane that we have not met yet. None leaves meanwhile: only
     // Engine::on_met hears of that.
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      LocalPeer& lane = *lanes_[i];
-      if (lane.in.empty()) continue;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      LocalPeer& peer = peers_[i];
+      if (peer.in.empty()) continue;
       any = true;
-      hear_ring(lane, take, settle);
+      hear_ring(peer, take, settle);
     }
     // A local peer's ring costs nothing to look at, a socket a system call. Local peers announce what they send to it.
     if (const std::int64_t sent = shared_status_->udp_sent.load(std::memory_order_relaxed); sent != announced_) {
@@ -121,7 +119,7 @@ class Port final : public host::Exporter {
     const bool eager = eager_ > 0;
     if (eager) {
       --eager_;
-    } else if (!lanes_.empty() && now_ < sockets_at_) {
+    } else if (!peers_.empty() && now_ < sockets_at_) {
       return false;
     }
     sockets_at_ = now_ + kSocketsEvery;
@@ -153,35 +151,30 @@ class Port final : public host::Exporter {
   }
   // The oldest record of this ring; not where packets are looked at, or tampered with.
   template <class Take, class Settle>
-  void hear_one(LocalPeer& lane, Take&& take, Settle&& settle) {
-    lane.measure([&] {
-      read_records(lane, 1, take);
+  void hear_one(LocalPeer& peer, Take&& take, Settle&& settle) {
+    peer.measure([&] {
+      read_records(peer, 1, take);
       settle();
     });
-    lane.in.done();
+    peer.in.done();
   }
   // All that a local peer who has gone left behind: one ring full at most.
   template <class Take, class Settle>
   void hear_out(std::uint32_t lane_number, Take&& take, Settle&& settle) {
-    LocalPeer* const lane = lane_at(lane_number);
-    if (lane == nullptr) return;
-    for (const std::uint64_t end = lane->in.position() + Ring::kBytes;
-         !lane->in.empty() && lane->in.position() < end;) {
-      read_ring(*lane, take, settle);
+    LocalPeer* const peer = peers_.find(lane_number);
+    if (peer == nullptr) return;
+    for (const std::uint64_t end = peer->in.position() + Ring::kBytes;
+         !peer->in.empty() && peer->in.position() < end;) {
+      read_ring(*peer, take, settle);
       settle();
     }
   }
   // One that has something, if there is any.
-  [[nodiscard]] LocalPeer* full_ring() const {
-    for (const auto& lane : lanes_) {
-      if (!lane->in.empty()) return lane.get();
-    }
-    return nullptr;
-  }
+  [[nodiscard]] LocalPeer* full_ring() const { return peers_.readable(); }
   [[nodiscard]] bool rings_empty() const { return full_ring() == nullptr; }
   // Local peers have announced nothing that may be in a socket. Of others only a socket can tell.
   [[nodiscard]] bool is_quiet() const {
-    return !lanes_.empty() && eager_ == 0 && shared_status_->udp_sent.load(std::memory_order_relaxed) == announced_;
+    return !peers_.empty() && eager_ == 0 && shared_status_->udp_sent.load(std::memory_order_relaxed) == announced_;
   }
 
   // -- time: what the impairments hold back, and the tap's file --
@@ -214,7 +207,7 @@ class Port final : public host::Exporter {
     return (faults_out_ ? faults_out_->counters().dropped() : 0) + (faults_in_ ? faults_in_->counters().dropped() : 0);
   }
   [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_ + unreached_; }
-  [[nodiscard]] std::size_t local_peers() const { return lanes_.size(); }
+  [[nodiscard]] std::size_t local_peers() const { return peers_.size(); }
 
  private:
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8, kLooks = 4;
@@ -222,13 +215,13 @@ class Port final : public host::Exporter {
   // In bytes: a look that may be one of a stream; a stream; a look that takes about all it can; enough to wait for.
   static constexpr std::int64_t kLong = 32 * 1024, kStream = 1 << 20, kFull = 512 * 1024, kMore = 16 * 1024;
   static constexpr Time kGather = microseconds(20), kPause = kGather + microseconds(10);  // longer ones end a stream
-  static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
+  static constexpr Time kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1), kSilence = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
 
   struct Route {
     UdpRoute udp{};
-    LocalPeer* lane = nullptr;
+    LocalPeer* peer = nullptr;
     Time asked = 0;
     Descriptor own_socket{};
   };
@@ -244,7 +237,7 @@ class Port final : public host::Exporter {
 
   [[nodiscard]] Route& route_to(const wire::Flow& flow, std::uint32_t lane_number) {
     const RouteKey key{flow.destination, socket_of(flow.source), lane_number};
-    if (last_ != nullptr && last_key_ == key && (last_->lane != nullptr || now_ - last_->asked < kAskAgain)) [[likely]]
+    if (last_ != nullptr && last_key_ == key && (last_->peer != nullptr || now_ - last_->asked < kAskAgain)) [[likely]]
       return *last_;
     return find_route(key);
   }
@@ -259,21 +252,14 @@ class Port final : public host::Exporter {
   }
   [[nodiscard]] Time next_of_slow() const;
   void forget_routes();
+  void forget_source();
   [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] LocalPeer* ask_for(const RouteKey& key);
-  [[nodiscard]] LocalPeer* lane_at(std::uint32_t lane_number);
-  void revoke_between(std::uint64_t from, std::uint64_t to);
-  void use(LocalPeer& lane) {
-    if (lane.used) return;
-    lane.used = true;
-    used_.push_back(&lane);
-  }
-  void wait_for(LocalPeer& lane);
   void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
   // With --wire shm, for whom there is no ring: all but the broker, to whom management datagrams go.
   [[nodiscard]] bool is_out_of_reach(const Route& route, std::uint32_t lane_number) {
-    const bool out = wire_ == WireChoice::shm && route.lane == nullptr && lane_number != 0;
+    const bool out = wire_ == WireChoice::shm && route.peer == nullptr && lane_number != 0;
     unreached_ += out ? 1 : 0;
     return out;
   }
@@ -302,38 +288,38 @@ class Port final : public host::Exporter {
 
   // Apart, like what comes by sockets: whoever waits for one should not have the code of the other in between.
   template <class Take, class Settle>
-  [[gnu::noinline]] void hear_ring(LocalPeer& lane, Take& take, Settle& settle) {
+  [[gnu::noinline]] void hear_ring(LocalPeer& peer, Take& take, Settle& settle) {
     // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
     for (const bool again : {true, false}) {
       bool looks = false;
-      lane.measure([&] {
-        read_ring(lane, take, settle);
-        looks = again && !lane.in.streams();
-        if (looks) lane.in.ask_for_next();
+      peer.measure([&] {
+        read_ring(peer, take, settle);
+        looks = again && !peer.in.streams();
+        if (looks) peer.in.ask_for_next();
         settle();
       });
-      if (!looks || lane.in.empty()) break;
+      if (!looks || peer.in.empty()) break;
     }
-    lane.in.done();
+    peer.in.done();
   }
 
   // Calls take(flow, datagram, how) for at most so many records, far ones with what read_note() asks for.
   template <class Take>
-  void read_records(LocalPeer& lane, std::uint32_t most, Take&& take) {
-    lane.in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
+  void read_records(LocalPeer& peer, std::uint32_t most, Take&& take) {
+    peer.in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
       if (how.one_copy) [[unlikely]] {
-        export_.exporter = lane.takes_one_copy() ? &lane : nullptr;
-        export_.position = lane.in.position();
+        export_.exporter = peer.takes_one_copy() ? &peer : nullptr;
+        export_.position = peer.in.position();
       } else if (how.packets > 1 && one_copy_ != OneCopy::off) {
-        lane.came_by_ring(datagram.size(), one_copy_);
+        peer.came_by_ring(datagram.size(), one_copy_);
       }
       take(flow, datagram, how);
     });
   }
 
   template <class Take, class Settle>
-  void read_ring(LocalPeer& lane, Take& take, Settle& settle) {
-    read_records(lane, kRingBatch,
+  void read_ring(LocalPeer& peer, Take& take, Settle& settle) {
+    read_records(peer, kRingBatch,
                  [&](const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
                    // Far ones go past all who look at bytes: they have none.
                    how.one_copy ? take(flow, datagram, how) : arrive(flow, datagram, how, take, settle);
@@ -418,11 +404,8 @@ class Port final : public host::Exporter {
   std::unordered_map<RouteKey, Route, RouteHash> routes_;
   RouteKey last_key_{};
   Route* last_ = nullptr;
-  std::vector<std::unique_ptr<LocalPeer>> lanes_;
-  std::vector<LocalPeer*> used_;
+  LocalPeers peers_;
   RingExport export_{};
-  LocalPeer* tight_ = nullptr;
-  Time tight_since_ = 0;
 
   UdpSender sender_;
   UdpReceiver receiver_;

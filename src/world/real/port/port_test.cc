@@ -40,7 +40,7 @@ struct Meeting {
   }
   [[nodiscard]] static Message introduction(std::uint32_t lane_number) {
     Message m(Topic::met);
-    m.local_peer = {.address = kHere, .lane_number = lane_number};
+    m.local_peer = {.address = kHere, .lane_number = lane_number, .address_count = 1, .addresses = {kHere}};
     return m;
   }
   [[nodiscard]] std::array<int, 3> descriptors() const { return {channel.get(), shared_status.get(), wake.get()}; }
