@@ -148,9 +148,7 @@ void Lane::Engine::drive(Guard& guard) {
   Time last = began;
   std::uint32_t pauses = 0;
   const bool wary = policy_.is_wary(began);
-  const auto may_come = [&](Time now) {
-    return now - last < (port_.has_exported() ? kFetching : kAfterglow) || port_.gathers();
-  };
+  const auto may_come = [&](Time now) { return now - last < (port_.has_exported() ? kFetching : kAfterglow); };
   for (Time now = last; may_come(now); now = clock_.now()) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
@@ -160,9 +158,9 @@ void Lane::Engine::drive(Guard& guard) {
       policy_.heard(last);
       if (last - began >= kHearBroker) break;
     }
-    // Not for the short while until more has come. And who yields to one that spins, waiting for a WRITE, gets the
-    // processor back in milliseconds: woken from sleep it has it at once.
-    const bool paused = !port_.gathers() && ++pauses % kPauses == 0;
+    // Who yields to one that spins, waiting for a WRITE, gets the processor back in milliseconds: woken from sleep it
+    // has it at once.
+    const bool paused = ++pauses % kPauses == 0;
     guard.unlock();  // whoever waits for it may have it
     if (paused && !wary) std::this_thread::yield();
     guard.lock();

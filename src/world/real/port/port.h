@@ -115,7 +115,7 @@ class Port final : public host::Exporter {
       announced_ = sent;
       eager_ = kEagerPolls;
     }
-    if (any || gathers()) return any;
+    if (any) return true;
     const bool eager = eager_ > 0;
     if (eager) {
       --eager_;
@@ -139,13 +139,10 @@ class Port final : public host::Exporter {
     known_is_local_peer_ = true;
     stranger_at_ = -kForgetStranger;  // that was this one
   }
-  // More than a look's worth is on its way, and is waited for: whoever looks at a socket hinders those who send to it.
-  [[nodiscard]] bool gathers() const { return now_ < gathers_until_; }
   // Something came that is for another lane: by the line, perhaps, whose far port now is another program's.
   void doubt_line() { line_.doubted = true; }
-  // The next receive() does, whatever there is to wait for.
+  // The next receive() does, if there is nothing in a ring.
   void look_at_sockets() {
-    gathers_until_ = 0;
     eager_ = kEagerPolls;
     asked_ = kAskAll - 1;
   }
@@ -212,9 +209,6 @@ class Port final : public host::Exporter {
  private:
   static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8, kLooks = 4;
   static constexpr Time kSocketsEvery = microseconds(5);  // where there are local peers, and none of them sends to them
-  // In bytes: a look that may be one of a stream; a stream; a look that takes about all it can; enough to wait for.
-  static constexpr std::int64_t kLong = 32 * 1024, kStream = 1 << 20, kFull = 512 * 1024, kMore = 16 * 1024;
-  static constexpr Time kGather = microseconds(20), kPause = kGather + microseconds(10);  // longer ones end a stream
   static constexpr Time kAskAgain = seconds(1);
   static constexpr Time kForgetStranger = seconds(1), kSilence = seconds(1);
   static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
@@ -328,14 +322,11 @@ class Port final : public host::Exporter {
 
   template <class Take, class Settle>
   [[gnu::noinline]] bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
-    std::int64_t took = 0;
     const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
       if (!(flow.source == known_)) [[unlikely]]
         know(flow.source);
       const auto each = [&](std::span<const std::byte> packet) {
-        const std::int64_t cost = udp_cost(packet.size());
-        took += cost;
-        if ((untold_ += cost) >= account_) tell_taken();
+        if ((untold_ += udp_cost(packet.size())) >= account_) tell_taken();
         arrive(flow, packet, DatagramTraits{}, take, settle);
       };
       known_is_local_peer_ ? wire::unpack(datagram, each) : each(datagram);
@@ -351,23 +342,11 @@ class Port final : public host::Exporter {
     if (n > 0) {
       eager_ = kEagerPolls;
       if (line != nullptr) line_.heard_at = now_;
-      if (took >= kLong) choose_to_gather(took);
       if (receiver_.plain() && receiver_.crowded()) choose_calls(index);
     } else if (index == busy_ && !receiver_.plain() && receiver_.one_at_a_time()) {
       choose_calls(index);  // now that the socket is empty: segments that are in it would be lost
     }
     return n > 0;
-  }
-  // A stream has been coming, less of it was there than a look can take, and local peers have said that there is more.
-  // What nobody has announced may never come; and neither messages nor the last packet of one are made to wait.
-  [[gnu::noinline]] void choose_to_gather(std::int64_t took) {
-    const Time now = clock_now();
-    if (now_ - streamed_at_ > kPause) streamed_ = 0;
-    streamed_ += took;
-    streamed_at_ = now;
-    const std::int64_t to_come = shared_status_->udp_sent.load(std::memory_order_relaxed) -
-                                 shared_status_->udp_taken.load(std::memory_order_relaxed) - untold_;
-    if (streamed_ >= kStream && took < kFull && to_come >= kMore) gathers_until_ = now + kGather;
   }
   // Empty sockets settle the account, whatever was lost or came from elsewhere. An empty line may go without a loss.
   void found_all_empty() {
@@ -416,9 +395,6 @@ class Port final : public host::Exporter {
   std::int64_t announced_ = 0;  // what local peers had sent when we last looked
   std::int64_t untold_ = 0;     // what was taken from the sockets, and local peers have not been told
   std::int64_t account_ = 0;    // until it is so much
-  std::int64_t streamed_ = 0;   // what came without a pause
-  Time streamed_at_ = 0;        // the last of it
-  Time gathers_until_ = 0;      // nobody looks at the sockets before
   wire::Address known_{};       // where the last datagram came from
   bool known_is_local_peer_ = false;
   Time stranger_at_ = -kForgetStranger;  // when one came that no local peer has sent
