@@ -24,7 +24,6 @@
 #include "world/real/lane/stats.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/os/system_random.h"
-#include "world/real/os/yielding.h"
 
 namespace weft::real {
 
@@ -42,7 +41,7 @@ class Lane::Engine : public PrintsStats {
 
   [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t lane_number);
   void rest() {
-    if (policy_.yields()) yield_processor();
+    if (policy_.yields()) std::this_thread::yield();
   }
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
