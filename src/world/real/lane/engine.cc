@@ -227,10 +227,11 @@ void Lane::Engine::greet_local_peers() {
 }
 
 // What a local peer left behind comes before the news that it is gone: it may have sent a lot, and ended. Of what is in
-// sockets, as much as they hold at most; if others send all the while, the rest loses that joined packets are taken
-// apart (wire/packed_datagram.h).
+// sockets, as much as they hold at most. If others send all the while, later packed datagrams (wire/packed_datagram.h)
+// are refused as malformed.
 void Lane::Engine::on_met(Incoming& in) {
   const bool gone = in.descriptors.empty() && in.message.code == 0;
+  port_.name(in.message.local_peer);  // before its packets are looked at
   for (std::uint32_t looks = gone ? kLastLooks : 1; looks > 0; --looks) {
     if (gone) port_.look_at_sockets();
     if (!receive()) break;
@@ -293,24 +294,14 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
   if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) [[unlikely]]
     why = Refusal::bad_icrc;
   if (why != Refusal::none) [[unlikely]]
-    return refuse(flow, datagram, how, why);
+    return refuse(flow, datagram, why);
   if (wire::lane_number(p.headers.bth.destination) != port_.lane_number()) [[unlikely]]
     return how.one_copy ? card_.on_refused(Refusal::no_such_qp) : hand_on(flow, datagram);
   card_.expect(p);
   if (++batched_ == kBatch) settle();
 }
 
-// A local peer may join packets before we have heard of it, or send from an address that we have not heard of. Those
-// have an ICRC each, which tells them from one packet that is damaged.
-void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
-                          Refusal why) {
-  bool joined = how.has_icrc && wire::bytes_of_first(datagram) != 0;
-  const auto look = [&](auto packet) { joined = joined && icrc_.matches_any_ident(flow, packet); };
-  if (joined) wire::unpack(datagram, look);
-  if (joined) {
-    port_.know_local_peer(flow.source);
-    return wire::unpack(datagram, [&](auto packet) { take(flow, packet, how); });
-  }
+void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {
   card_.on_refused(why);
   port_.note_refused(flow, datagram, why);
 }

@@ -87,8 +87,7 @@ class Lane::Engine : public PrintsStats {
   }
   bool receive();
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
-  [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
-                            Refusal why);
+  [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
   [[nodiscard]] Refusal read_note(wire::Packet& p);
   void settle();
   void serve_losses();

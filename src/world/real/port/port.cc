@@ -149,15 +149,18 @@ LocalPeer* Port::ask_for(const RouteKey& key) {
   return peers_.find(key.lane_number, key.destination);
 }
 
+void Port::name(const LocalPeerInfo& who) {
+  if (who.address_count == 0) return;
+  const std::size_t count = std::min<std::size_t>(who.address_count, kMaxAddresses);
+  peers_.name(static_cast<std::uint8_t>(who.lane_number), std::span(who.addresses).first(count));
+  forget_source();
+}
+
 // An introduction names addresses even if its memory could not be taken, for want of descriptors: the other side was
 // told of us, and may pack datagrams.
 void Port::on_met(Incoming& in) {
-  const LocalPeerInfo& who = in.message.local_peer;
-  const auto lane_number = static_cast<std::uint8_t>(who.lane_number);
-  if (who.address_count > 0) {
-    peers_.name(lane_number, std::span(who.addresses).first(std::min<std::size_t>(who.address_count, kMaxAddresses)));
-    forget_source();
-  }
+  const auto lane_number = static_cast<std::uint8_t>(in.message.local_peer.lane_number);
+  name(in.message.local_peer);
   if (in.message.code != 0) return;  // nobody was met, and nobody has gone
   if (in.descriptors.empty()) {      // gone
     flush();                         // may find that it has no room
@@ -283,6 +286,15 @@ void Port::know(const wire::Address& source) {
   if (known_is_local_peer_) return;
   stranger_at_ = now_;
   if (receiver_.plain()) receiver_.set_plain(sockets_, false);
+}
+
+// Several packets in a datagram, or one that is malformed, from a source that the broker has not named, as far as we
+// have heard. A sender packs only for a lane to which the broker has introduced it, and the broker tells that lane
+// first. So what it said is here already.
+void Port::hear_of(const wire::Address& source) {
+  while (auto in = broker_.hear_introduction()) on_met(*in);
+  know(source);
+  if (known_is_local_peer_) stranger_at_ = -kForgetStranger;  // that was this one
 }
 
 // Only strangers' packets pass switches that mark them, and only local peers tell that they do it themselves.

@@ -133,12 +133,6 @@ class Port final : public host::Exporter {
     if (all && !any) found_all_empty();
     return any;
   }
-  // Whoever joins packets is one.
-  void know_local_peer(const wire::Address& source) {
-    known_ = source;
-    known_is_local_peer_ = true;
-    stranger_at_ = -kForgetStranger;  // that was this one
-  }
   // Something came that is for another lane: by the line, perhaps, whose far port now is another program's.
   void doubt_line() { line_.doubted = true; }
   // The next receive() does, if there is nothing in a ring.
@@ -197,6 +191,8 @@ class Port final : public host::Exporter {
   void renew(BrokerClient::Joined joined);
 
   // -- local peers --
+  // Whom the broker names is local from now on: its packed datagrams count.
+  void name(const LocalPeerInfo& who);
   void on_met(Incoming& in);
 
   [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
@@ -329,6 +325,8 @@ class Port final : public host::Exporter {
         if ((untold_ += udp_cost(packet.size())) >= account_) tell_taken();
         arrive(flow, packet, DatagramTraits{}, take, settle);
       };
+      if (!known_is_local_peer_ && wire::bytes_of_first(datagram) != 0) [[unlikely]]
+        hear_of(flow.source);
       known_is_local_peer_ ? wire::unpack(datagram, each) : each(datagram);
     };
     // Where messages come one at a time somebody waits for the next. It is seen the sooner the less there is between
@@ -359,6 +357,7 @@ class Port final : public host::Exporter {
   void tell_taken() { shared_status_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
   void know(const wire::Address& source);
+  [[gnu::cold]] void hear_of(const wire::Address& source);
   void choose_calls(std::size_t index);
   void take_line(std::size_t index);
   void drop_line();

@@ -2,9 +2,12 @@
 #include "world/real/port/port.h"
 
 #include <array>
+#include <cerrno>
 #include <memory>
+#include <vector>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
@@ -101,6 +104,88 @@ TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
     EXPECT_EQ(heard, met);
     ASSERT_EQ(port.local_peers(), met + 1);
   }
+}
+
+// A datagram of two packets, from an address that the broker has named or has not.
+class PortThatHearsPackedDatagrams : public PortOfTheFirst {
+ protected:
+  static constexpr std::uint8_t kOther = 2;
+  static constexpr std::size_t kAck = 20;
+
+  PortThatHearsPackedDatagrams() : in(bound_to(kHere)) { open(Descriptor(dup(in.get()))); }
+  static Descriptor bound_to(const wire::Address& address) {
+    Descriptor socket = open_socket();
+    const SocketAddress name = socket_address(address, 0);
+    EXPECT_EQ(bind(socket.get(), &name.any, name.bytes()), 0);
+    return socket;
+  }
+  void pack_two_acks() {
+    std::array<std::byte, 2 * kAck> datagram{};
+    datagram[0] = datagram[kAck] = static_cast<std::byte>(wire::Opcode::rc_ack);
+    SocketAddress to{};
+    socklen_t bytes = sizeof to;
+    ASSERT_EQ(getsockname(in.get(), &to.any, &bytes), 0);
+    ASSERT_EQ(sendto(out.get(), datagram.data(), datagram.size(), 0, &to.any, bytes), std::ssize(datagram));
+  }
+  // The sizes of the packets that arrive.
+  std::vector<std::size_t> hear() {
+    std::vector<std::size_t> sizes;
+    const auto note = [&](const wire::Flow&, std::span<const std::byte> p, DatagramTraits) {
+      sizes.push_back(p.size());
+    };
+    for (int looks = 0; looks < 100 && sizes.empty(); ++looks) {
+      port.set_now(now += microseconds(10));
+      (void)port.receive(true, note, [] {});
+    }
+    return sizes;
+  }
+  static Message introduction() {
+    Message m(Topic::met);
+    m.local_peer = {.address = kThere, .lane_number = kOther, .address_count = 2, .addresses = {kHere, kThere}};
+    return m;
+  }
+
+  static constexpr wire::Address kThere = wire::Address::v4(127, 0, 4, 15);
+  const Descriptor in, out = bound_to(kThere);
+  Time now = seconds(1);
+};
+
+TEST_F(PortThatHearsPackedDatagrams, LeavesAStrangersWhole) {
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(2 * kAck));
+}
+
+// The broker tells the receiver first, so its words are there, though nobody has listened yet.
+TEST_F(PortThatHearsPackedDatagrams, TakesThoseApartOfOneWhomTheBrokerHasJustIntroduced) {
+  const Meeting other;
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(2 * kAck));
+  ASSERT_TRUE(broker.say(introduction(), {}, other.descriptors()));
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(kAck, kAck));
+  EXPECT_EQ(port.local_peers(), 1U);
+}
+
+// Who has no room for the descriptors of an introduction still knows whom it names.
+TEST_F(PortThatHearsPackedDatagrams, TakesThoseApartOfOneWhoseMemoryItCouldNotMap) {
+  Incoming met{.message = introduction(), .text = {}, .descriptors = {}};
+  met.message.code = EMFILE;
+  port.on_met(met);
+  EXPECT_EQ(port.local_peers(), 0U);
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(kAck, kAck));
+}
+
+TEST_F(PortThatHearsPackedDatagrams, LeavesThoseWholeOfOneThatHasGone) {
+  const Meeting other;
+  ASSERT_TRUE(broker.say(introduction(), {}, other.descriptors()));
+  pack_two_acks();
+  ASSERT_THAT(hear(), testing::ElementsAre(kAck, kAck));
+  Incoming gone{.message = Message(Topic::met), .text = {}, .descriptors = {}};
+  gone.message.local_peer.lane_number = kOther;
+  port.on_met(gone);
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(2 * kAck));
 }
 
 // The broker keeps a lane number's socket for the next lane. Bug: one that had been left without segments and traffic
