@@ -64,9 +64,10 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
       owner_(owner),
       lock_(lock),
       device_(device_config(settings, memory_), random_),
-      port_(settings_, broker_),
+      port_(settings.wire, broker_),
+      inspection_(port_),
       negotiation_(versions_of(settings)),
-      effects_(device_, port_, owner, journal_, clock_),
+      effects_(device_, port_, inspection_, owner, journal_, clock_),
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
   world::advise_large_pages(device_.card().contexts.bytes());
@@ -85,15 +86,27 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   auto joined = broker_.join(self());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->lane_number, 24 - wire::kLaneShift);
-  auto trouble = port_.open(std::move(*joined), device_.config().gids, *shared_status_, clock_now());
+  auto trouble = open_port(std::move(*joined));
   if (!trouble && !start_thread()) trouble = Trouble{errno, "cannot start the lane's thread"};
   if (trouble) {  // all or nothing: a lane without a thread hears neither its broker nor, at times, its peers
     port_.close();
+    inspection_.close();
     broker_.leave();
     return tl::unexpected(*trouble);
   }
   if (settings_.stats) remember_to_print(*this);
   return {};
+}
+
+// Where packets are looked at, each is to come by itself, and with its bytes.
+std::optional<Trouble> Lane::Engine::open_port(BrokerClient::Joined joined) {
+  const Time now = clock_now();
+  if (auto trouble = inspection_.open(settings_, joined.lane_number, now)) return trouble;
+  const bool looks = inspection_.is_on();
+  port_.open(std::move(joined), device_.config().gids, *shared_status_, looks ? OneCopy::off : settings_.one_copy, now);
+  shared_status_->takes_bursts.store(looks ? 0 : 1, std::memory_order_relaxed);
+  shared_status_->marks.store(inspection_.may_mark() ? 1 : 0, std::memory_order_relaxed);
+  return std::nullopt;
 }
 
 BrokerClient::Self Lane::Engine::self() const {
@@ -109,7 +122,7 @@ BrokerClient::Self Lane::Engine::self() const {
 // To read the clock takes as long as a hundred instructions. Who has waited since it posted last does not post a burst,
 // and what it posts leaves first.
 void Lane::Engine::rang(std::uint32_t slot) {
-  const bool waited = policy_.on_post(port_.is_timeless());
+  const bool waited = policy_.on_post(is_timeless());
   const Time now = waited ? nic::kAsk : clock_.now();
   effects_.set_now(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);
@@ -136,7 +149,7 @@ void Lane::Engine::poll() {
   if (!port_.is_open()) return;
   LocalPeer* const from = port_.full_ring();
   const bool in_ring = from != nullptr, quiet = !in_ring && port_.is_quiet() && !card_.has_work();
-  const DrivePolicy::Look look = policy_.look(in_ring, quiet, port_.is_timeless());
+  const DrivePolicy::Look look = policy_.look(in_ring, quiet, is_timeless());
   if (look == DrivePolicy::Look::memory_only) return;
   if (look == DrivePolicy::Look::one_record) return hear_one(*from);
   const bool timeless = look == DrivePolicy::Look::without_clock;
@@ -182,7 +195,7 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
   const wire::Flow flow{.source = from, .destination = to, .source_port = wire::kRocePort};
   const auto psn = static_cast<std::uint32_t>(random_.next());
   port_.set_now(clock_.now());
-  port_.send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
+  send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
   port_.flush();
   if (sleeping_) wake_in_time();  // it may have been delayed on purpose
 }
@@ -239,7 +252,7 @@ void Lane::Engine::on_met(Incoming& in) {
   if (gone) {
     port_.hear_out(
         in.message.local_peer.lane_number,
-        [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+        [this](const auto& flow, auto datagram, DatagramTraits how) { hear(flow, datagram, how); },
         [this] { settle(); });
   }
   port_.flush();
@@ -271,15 +284,28 @@ void Lane::Engine::on_time(Time now) {
   serve_losses();
   negotiate(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
-  port_.on_time([this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
-                [this] { settle(); });
+  if (inspection_.is_on()) {
+    const auto take = [this](const auto& flow, auto datagram, DatagramTraits how) { this->take(flow, datagram, how); };
+    const auto settle = [this] { this->settle(); };
+    inspection_.on_time(take, settle);
+  }
   port_.flush();
 }
 
 bool Lane::Engine::receive() {
   return port_.receive(
-      !card_.has_work(), [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+      !card_.has_work(), [this](const auto& flow, auto datagram, DatagramTraits how) { hear(flow, datagram, how); },
       [this] { settle(); });
+}
+
+void Lane::Engine::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  inspection_.is_on() ? inspection_.send(flow, datagram) : port_.send(flow, datagram);
+}
+
+void Lane::Engine::hear_inspected(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
+  const auto take = [this](const auto& f, auto bytes, DatagramTraits h) { this->take(f, bytes, h); };
+  const auto settle = [this] { this->settle(); };
+  inspection_.arrive(flow, datagram, how, take, settle);
 }
 
 void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
@@ -303,7 +329,7 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
 
 void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {
   card_.on_refused(why);
-  port_.note_refused(flow, datagram, why);
+  inspection_.note_refused(flow, datagram, why);
 }
 
 // The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.

@@ -61,6 +61,8 @@ class Lane::Engine : public PrintsStats {
   using Guard = std::unique_lock<LaneLock>;
   static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
 
+  [[nodiscard]] std::optional<Trouble> open_port(BrokerClient::Joined joined);
+
   // -- driving (engine.cc) --
   [[gnu::cold]] void take_over();
   // What the program is likely to answer at once. What is owed leaves with the answer, then.
@@ -83,9 +85,18 @@ class Lane::Engine : public PrintsStats {
   void wake_in_time();
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
-    return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
+    return std::min({card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
   }
+  // May what comes and goes through rings do so without anybody's knowing the time?
+  [[nodiscard]] bool is_timeless() const { return port_.has_rings() && !inspection_.is_on(); }
   bool receive();
+  void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // leaves with port_.flush()
+  void hear(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
+    if (inspection_.is_on()) [[unlikely]]
+      return hear_inspected(flow, datagram, how);
+    take(flow, datagram, how);
+  }
+  [[gnu::cold]] void hear_inspected(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
   [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
   [[nodiscard]] Refusal read_note(wire::Packet& p);
@@ -127,6 +138,7 @@ class Lane::Engine : public PrintsStats {
   host::Device device_;
   BrokerClient broker_;
   Port port_;
+  Inspection inspection_;
   Journal journal_;
   Negotiation negotiation_;
   Effects effects_;

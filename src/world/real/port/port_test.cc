@@ -62,7 +62,7 @@ class PortOfTheFirst : public testing::Test {
   void open(Descriptor socket) {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
     joined.sockets.push_back(std::move(socket));
-    EXPECT_FALSE(port.open(std::move(joined), {&kHere, 1}, *shared_status, 0).has_value());
+    port.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::measured, 0);
   }
   static Descriptor open_socket() {
     return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -74,11 +74,10 @@ class PortOfTheFirst : public testing::Test {
     return value != 0;
   }
 
-  const Settings settings{};
   Conversation broker;  // its end
   BrokerClient line{connect_with_broker()};
   const std::unique_ptr<SharedStatus> shared_status = std::make_unique<SharedStatus>();
-  Port port{settings, line};
+  Port port{WireChoice::automatic, line};
 };
 
 // Each time one more, so that the list has no room to spare at some of them. Bug: it grew while it was walked.
