@@ -17,6 +17,7 @@
 #include "wire/flow_icrc.h"
 #include "world/large_pages.h"
 #include "world/real/broker/broker_client.h"
+#include "world/real/lane/broker_return.h"
 #include "world/real/lane/drive_policy.h"
 #include "world/real/lane/effects.h"
 #include "world/real/lane/lane.h"
@@ -59,7 +60,11 @@ class Lane::Engine : public PrintsStats {
 
  private:
   using Guard = std::unique_lock<LaneLock>;
-  static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
+
+  // -- all thresholds of the loop; those of policies stand in their files
+  static constexpr std::uint32_t kBatch = 32;      // packets that are judged together
+  static constexpr std::uint32_t kTurns = 64;      // of the scheduler, before others get the lock
+  static constexpr std::uint32_t kLastLooks = 32;  // at the sockets, for what one who has gone left there
 
   [[nodiscard]] std::optional<Trouble> open_port(BrokerClient::Joined joined);
 
@@ -85,7 +90,8 @@ class Lane::Engine : public PrintsStats {
   void wake_in_time();
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
-    return std::min({card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
+    return std::min(
+        {card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(), broker_return_.next_try()});
   }
   // May what comes and goes through rings do so without anybody's knowing the time?
   [[nodiscard]] bool is_timeless() const { return port_.has_rings() && !inspection_.is_on(); }
@@ -120,6 +126,7 @@ class Lane::Engine : public PrintsStats {
   void run();
   void tick(Guard& guard);
   void drive(Guard& guard);
+  [[nodiscard]] bool found_packets(Answers answers);
   void listen_to_port(bool on);
   void sleep(Guard& guard, Time until);
   void hear_broker(Guard& guard);
@@ -156,7 +163,7 @@ class Lane::Engine : public PrintsStats {
   Mapping<SharedStatus> shared_status_;
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;
-  Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
+  BrokerReturn broker_return_;
   bool stats_printed_ = false;
   std::thread thread_;
 };
