@@ -7,7 +7,7 @@
 
 #include <sys/eventfd.h>
 
-#include "patience.h"
+#include "support/patience.h"
 #include "world/real/broker/conversation.h"
 #include "world/real/os/mapping.h"
 #include "world/real/shm/shared_page.h"
