@@ -1,4 +1,5 @@
-// The one encoder of datagrams: headers, payload, padding and ICRC, one behind the other.
+// The one encoder of datagrams: headers, payload, padding and ICRC, one behind the other. Who leaves the payload where
+// it is encodes headers (wire/codec.h) and trailer.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,14 @@
 
 namespace weft::wire {
 
+// What stands behind the payload: padding and a blank ICRC. The answer is where it ends.
+inline std::byte* encode_trailer(const Headers& headers, std::byte* at) {
+  std::memset(at, 0, kIcrcBytes);  // padding is shorter than that
+  at += headers.bth.pad;
+  std::memset(at, 0, kIcrcBytes);
+  return at + kIcrcBytes;
+}
+
 // What stands behind headers that end at `at`: payload, padding, a blank ICRC. The answer is where the datagram ends.
 // A piece has `data` and `bytes`.
 template <class Pieces>
@@ -19,10 +28,7 @@ std::byte* encode_behind_headers(const Headers& headers, const Pieces& payload, 
     std::memcpy(at, piece.data, piece.bytes);
     at += piece.bytes;
   }
-  std::memset(at, 0, kIcrcBytes);  // padding is shorter than that
-  at += headers.bth.pad;
-  std::memset(at, 0, kIcrcBytes);
-  return at + kIcrcBytes;
+  return encode_trailer(headers, at);
 }
 
 // Encodes to `at`, with a blank ICRC. The answer is where the datagram ends. Headers are encoded with room for the

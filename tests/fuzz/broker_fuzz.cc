@@ -32,6 +32,7 @@
 #include "world/real/broker/broker_client.h"
 #include "world/real/broker/gsi.h"
 #include "world/real/os/mapping.h"
+#include "world/real/os/wake_up.h"
 #include "world/real/port/port.h"
 #include "world/real/shm/shared_page.h"
 
@@ -350,13 +351,12 @@ void attack_lane(FuzzBytes& choices) {
   require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0, "a pair of sockets is to be had");
   const Descriptor hostile(ends[0]);
   BrokerClient client{Conversation(Descriptor(ends[1]))};
-  const Settings settings;
   SharedStatus status;
-  Port port(settings, client);
+  Port port(WireChoice::automatic, client);
   BrokerClient::Joined joined{.lane_number = 1, .sockets = {}};
   joined.sockets.emplace_back(fcntl(descriptors().all[6].get(), F_DUPFD_CLOEXEC, 0));
   const wire::Address here = address(0);
-  require(!port.open(std::move(joined), {&here, 1}, status, 0), "a port can be opened");
+  port.open(std::move(joined), {&here, 1}, status, OneCopy::measured, 0);
   for (int most = 8; most > 0 && !choices.over(); --most) {
     const Said said = something(choices);
     say(hostile.get(), said.message, said.text, said.given, said.cut);
@@ -365,9 +365,9 @@ void attack_lane(FuzzBytes& choices) {
   std::bitset<256> met;
   const auto meet = [&](Incoming& in) {
     const auto lane = static_cast<std::uint8_t>(in.message.local_peer.lane_number);
-    const bool whole = in.message.code == 0 && in.descriptors.size() == 3 &&
-                       has_for_ever(in.descriptors[0].get(), sizeof(Channel)) &&
-                       has_for_ever(in.descriptors[1].get(), sizeof(SharedStatus));
+    const bool whole =
+        in.message.code == 0 && in.descriptors.size() == 3 && has_for_ever(in.descriptors[0].get(), sizeof(Channel)) &&
+        has_for_ever(in.descriptors[1].get(), sizeof(SharedStatus)) && is_wake_up(in.descriptors[2].get());
     const bool gone = in.message.code == 0 && in.descriptors.empty();
     port.on_met(in);
     if (whole) met.set(lane);

@@ -56,7 +56,11 @@ struct Shared {
   [[nodiscard]] Incoming introduction(std::uint8_t lane_number) const {
     Incoming in;
     in.message = Message(Topic::met);
-    in.message.local_peer = {.address = trust::kPeerAddress, .lane_number = lane_number, .versions = {}};
+    in.message.local_peer = {.address = trust::kPeerAddress,
+                             .lane_number = lane_number,
+                             .versions = {},
+                             .address_count = 1,
+                             .addresses = {trust::kPeerAddress}};
     for (const Descriptor* d : {&channel_memory, &status_memory, &wake}) {
       in.descriptors.emplace_back(fcntl(d->get(), F_DUPFD_CLOEXEC, 0));
     }
@@ -75,8 +79,8 @@ const Shared& honest_memory() {
 
 class Scene {
  public:
-  explicit Scene(FuzzBytes& choices) : choices_(choices), settings_(settings(choices)) {
-    victim_.world().fetcher = Port::fetch;
+  explicit Scene(FuzzBytes& choices) : choices_(choices), one_copy_(some_one_copy(choices)) {
+    victim_.world().fetcher = RingInput::fetch;
     area_ = victim_.allocate(16 * 1024);
     foreign_ = victim_.allocate_at(0x7'0000'0000, 1024, trust::kAllRights, victim_.other_domain());
     read_only_ = victim_.allocate(1024, nic::Rights::remote_read);
@@ -118,11 +122,8 @@ class Scene {
  private:
   static constexpr wire::Flow kHonestFlow{.source = wire::Address::v4(10, 9, 9, 9), .destination = trust::kOurAddress};
 
-  static Settings settings(FuzzBytes& choices) {
-    Settings s;
-    s.wire = WireChoice::shm;  // nothing leaves this process
-    s.one_copy = choices.one_in(4) ? OneCopy::off : choices.one_in(2) ? OneCopy::on : OneCopy::measured;
-    return s;
+  static OneCopy some_one_copy(FuzzBytes& choices) {
+    return choices.one_in(4) ? OneCopy::off : choices.one_in(2) ? OneCopy::on : OneCopy::measured;
   }
 
   // The same peer, when packets to it go through its sockets.
@@ -144,7 +145,7 @@ class Scene {
   void open() {
     BrokerClient::Joined joined{.lane_number = kOwnLane, .sockets = {}};
     joined.sockets.emplace_back(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    require(!port_.open(std::move(joined), {&trust::kOurAddress, 1}, own_status_, 1), "a port can be opened");
+    port_.open(std::move(joined), {&trust::kOurAddress, 1}, own_status_, one_copy_, 1);
     Incoming hostile = hostile_memory().introduction(kHostileLane);
     Incoming honest = honest_memory().introduction(kHonestLane);
     port_.on_met(hostile);
@@ -367,13 +368,13 @@ class Scene {
   static constexpr std::array<std::byte, 64 * 1024> kExported{std::byte{7}};
 
   FuzzBytes& choices_;
-  Settings settings_;
+  OneCopy one_copy_;
   trust::Victim victim_{7};
   trust::Area area_, foreign_, read_only_;
   trust::Connection connection_;
   BrokerClient line_{no_broker()};
   SharedStatus own_status_;
-  Port port_{settings_, line_};
+  Port port_{WireChoice::shm, line_};  // nothing leaves this process
   LocalPeer by_udp_ = peer_by_udp();
   RingWriter out_{hostile_memory().to_lane()};
   const std::byte* ring_ = nullptr;  // where the port reads

@@ -396,10 +396,10 @@ class Broker {
     const auto channel = channel_between(lanes);
     if (!channel) return false;
     Message greeting(Topic::met);
-    greeting.local_peer = {.address = asker.hello.addresses[0], .lane_number = asker.lane_number};
+    greeting.local_peer = who_is(asker, asker.hello.addresses[0]);
     const bool greeted = &other == &asker || other.talk.say(greeting, {}, what_to_give(*channel, asker));
     Message reply(Topic::met);
-    reply.local_peer = wanted;
+    reply.local_peer = who_is(other, wanted.address);
     const bool both = (greeted || !first) && asker.talk.say(reply, {}, what_to_give(*channel, other));
     if (both || !first) return both;
     channels_.erase(lanes);
@@ -410,6 +410,13 @@ class Broker {
     return false;
   }
 
+  static LocalPeerInfo who_is(const Member& member, const wire::Address& address) {
+    return {.address = address,
+            .lane_number = member.lane_number,
+            .versions = member.hello.versions,
+            .address_count = member.hello.address_count,
+            .addresses = member.hello.addresses};
+  }
   static std::vector<int> what_to_give(int channel, const Member& local_peer) {
     if (channel < 0) return {local_peer.shared_status.get(), local_peer.wake.get()};
     return {channel, local_peer.shared_status.get(), local_peer.wake.get()};

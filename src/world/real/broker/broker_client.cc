@@ -155,6 +155,10 @@ bool is_introduction(const Incoming& in, const Message& question) {
   return tells && in.message.local_peer.lane_number == question.local_peer.lane_number;
 }
 
+bool is_arrival(const Incoming& in) {
+  return in.message.topic == Topic::met && in.message.local_peer.address_count > 0;
+}
+
 bool is_end_of(const Incoming& in, std::uint32_t lane_number) {
   const bool gone = in.message.topic == Topic::met && in.message.code == 0 && in.descriptors.empty();
   return gone && in.message.local_peer.lane_number == lane_number;
@@ -328,6 +332,27 @@ std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
     auto in = line_.hear();
     if (in) silent_ = false;
     if (!in || about(*in)) return in;
+    keep(std::move(*in));
+  }
+  return std::nullopt;
+}
+
+std::optional<Incoming> BrokerClient::hear_introduction() {
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return std::nullopt;
+  // A lane number's new owner is not met before the end of the last one has been heard.
+  const auto may_be_met = [&](const Incoming& in) {
+    return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number);
+  };
+  if (const auto first = std::find_if(kept_.begin(), kept_.end(), may_be_met); first != kept_.end()) {
+    Incoming in = std::move(*first);
+    kept_.erase(first);
+    return in;
+  }
+  while (line_) {
+    auto in = line_.hear();
+    if (in) silent_ = false;
+    if (!in || may_be_met(*in)) return in;
     keep(std::move(*in));
   }
   return std::nullopt;

@@ -53,6 +53,9 @@ class BrokerClient {
   [[nodiscard]] std::optional<Incoming> hear();
   // The same, of one topic only, what was kept first: the others are kept for hear().
   [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
+  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all. Nothing,
+  // too, while somebody waits for an answer: this never waits.
+  [[nodiscard]] std::optional<Incoming> hear_introduction();
   [[nodiscard]] bool over();
   void abandon() { line_.close(); }
 

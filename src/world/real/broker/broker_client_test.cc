@@ -30,7 +30,9 @@ class Line : public testing::Test {
   }
   void say_gone(std::uint32_t lane_number) { EXPECT_TRUE(broker.say(about(Topic::met, lane_number))); }
   void introduce(std::uint32_t lane_number) {
-    EXPECT_TRUE(broker.say(about(Topic::met, lane_number), {}, std::array{bell.get(), bell.get(), bell.get()}));
+    Message m = about(Topic::met, lane_number);
+    m.local_peer.address_count = 1;
+    EXPECT_TRUE(broker.say(m, {}, std::array{bell.get(), bell.get(), bell.get()}));
   }
   void expect_heard(std::optional<Incoming> in, Topic topic, std::uint32_t lane_number, std::size_t descriptors) {
     ASSERT_TRUE(in.has_value());
@@ -104,6 +106,28 @@ TEST_F(Line, AsksASilentBrokerOnceInPassing) {
   expect_heard(line.hear(), Topic::met, kPlace, 3);
   introduce(kOther);
   expect_heard(line.call_in_passing(about(Topic::meet, kOther), Topic::met), Topic::met, kOther, 3);
+}
+
+// Whoever is in the midst of receiving can meet somebody, and part from nobody.
+TEST_F(Line, HearsIntroductionsAheadOfAllElse) {
+  EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
+  say_gone(kOther);
+  introduce(kPlace);
+  expect_heard(line.hear_introduction(), Topic::met, kPlace, 3);
+  EXPECT_FALSE(line.hear_introduction().has_value());
+  EXPECT_TRUE(has_rung());
+  expect_heard(line.hear(), Topic::asked, kOther, 0);
+  expect_heard(line.hear(), Topic::met, kOther, 0);
+}
+
+TEST_F(Line, HearsNoIntroductionAheadOfTheEndOfThePlacesLastOwner) {
+  say_gone(kPlace);
+  introduce(kPlace);
+  introduce(kOther);
+  expect_heard(line.hear_introduction(), Topic::met, kOther, 3);
+  EXPECT_FALSE(line.hear_introduction().has_value());
+  expect_heard(line.hear(), Topic::met, kPlace, 0);
+  expect_heard(line.hear_introduction(), Topic::met, kPlace, 3);
 }
 
 TEST_F(Line, MeetsALaneThoughAnotherHasEnded) {

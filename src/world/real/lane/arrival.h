@@ -8,7 +8,7 @@
 #include "wire/codec.h"
 #include "wire/flow_icrc.h"
 #include "wire/packet.h"
-#include "world/real/port/port.h"
+#include "world/real/port/ring_input.h"
 
 namespace weft::real {
 

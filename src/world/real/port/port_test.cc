@@ -2,10 +2,13 @@
 #include "world/real/port/port.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
@@ -41,7 +44,7 @@ struct Meeting {
   }
   [[nodiscard]] static Message introduction(std::uint32_t lane_number) {
     Message m(Topic::met);
-    m.local_peer = {.address = kHere, .lane_number = lane_number};
+    m.local_peer = {.address = kHere, .lane_number = lane_number, .address_count = 1, .addresses = {kHere}};
     return m;
   }
   [[nodiscard]] std::array<int, 3> descriptors() const { return {channel.get(), shared_status.get(), wake.get()}; }
@@ -60,7 +63,7 @@ class PortOfTheFirst : public testing::Test {
   void open(Descriptor socket) {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
     joined.sockets.push_back(std::move(socket));
-    EXPECT_FALSE(port.open(std::move(joined), {&kHere, 1}, *shared_status, 0).has_value());
+    port.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::measured, 0);
   }
   static Descriptor open_socket() {
     return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -72,11 +75,10 @@ class PortOfTheFirst : public testing::Test {
     return value != 0;
   }
 
-  const Settings settings{};
   Conversation broker;  // its end
   BrokerClient line{connect_with_broker()};
   const std::unique_ptr<SharedStatus> shared_status = std::make_unique<SharedStatus>();
-  Port port{settings, line};
+  Port port{WireChoice::automatic, line};
 };
 
 // Each time one more, so that the list has no room to spare at some of them. Bug: it grew while it was walked.
@@ -146,6 +148,88 @@ TEST_F(PortOfTheFirst, HearsItsSocketsWhileALocalPeerFillsItsRing) {
   }
   EXPECT_EQ(by_ring, 1000U);
   EXPECT_EQ(by_socket, 1U);
+}
+
+// A datagram of two packets, from an address that the broker has named or has not.
+class PortThatHearsPackedDatagrams : public PortOfTheFirst {
+ protected:
+  static constexpr std::uint8_t kOther = 2;
+  static constexpr std::size_t kAck = 20;
+
+  PortThatHearsPackedDatagrams() : in(bound_to(kHere)) { open(Descriptor(dup(in.get()))); }
+  static Descriptor bound_to(const wire::Address& address) {
+    Descriptor socket = open_socket();
+    const SocketAddress name = socket_address(address, 0);
+    EXPECT_EQ(bind(socket.get(), &name.any, name.bytes()), 0);
+    return socket;
+  }
+  void pack_two_acks() {
+    std::array<std::byte, 2 * kAck> datagram{};
+    datagram[0] = datagram[kAck] = static_cast<std::byte>(wire::Opcode::rc_ack);
+    SocketAddress to{};
+    socklen_t bytes = sizeof to;
+    ASSERT_EQ(getsockname(in.get(), &to.any, &bytes), 0);
+    ASSERT_EQ(sendto(out.get(), datagram.data(), datagram.size(), 0, &to.any, bytes), std::ssize(datagram));
+  }
+  // The sizes of the packets that arrive.
+  std::vector<std::size_t> hear() {
+    std::vector<std::size_t> sizes;
+    const auto note = [&](const wire::Flow&, std::span<const std::byte> p, DatagramTraits) {
+      sizes.push_back(p.size());
+    };
+    for (int looks = 0; looks < 100 && sizes.empty(); ++looks) {
+      port.set_now(now += microseconds(10));
+      (void)port.receive(true, note, [] {});
+    }
+    return sizes;
+  }
+  static Message introduction() {
+    Message m(Topic::met);
+    m.local_peer = {.address = kThere, .lane_number = kOther, .address_count = 2, .addresses = {kHere, kThere}};
+    return m;
+  }
+
+  static constexpr wire::Address kThere = wire::Address::v4(127, 0, 4, 15);
+  const Descriptor in, out = bound_to(kThere);
+  Time now = seconds(1);
+};
+
+TEST_F(PortThatHearsPackedDatagrams, LeavesAStrangersWhole) {
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(2 * kAck));
+}
+
+// The broker tells the receiver first, so its words are there, though nobody has listened yet.
+TEST_F(PortThatHearsPackedDatagrams, TakesThoseApartOfOneWhomTheBrokerHasJustIntroduced) {
+  const Meeting other;
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(2 * kAck));
+  ASSERT_TRUE(broker.say(introduction(), {}, other.descriptors()));
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(kAck, kAck));
+  EXPECT_EQ(port.local_peers(), 1U);
+}
+
+// Who has no room for the descriptors of an introduction still knows whom it names.
+TEST_F(PortThatHearsPackedDatagrams, TakesThoseApartOfOneWhoseMemoryItCouldNotMap) {
+  Incoming met{.message = introduction(), .text = {}, .descriptors = {}};
+  met.message.code = EMFILE;
+  port.on_met(met);
+  EXPECT_EQ(port.local_peers(), 0U);
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(kAck, kAck));
+}
+
+TEST_F(PortThatHearsPackedDatagrams, LeavesThoseWholeOfOneThatHasGone) {
+  const Meeting other;
+  ASSERT_TRUE(broker.say(introduction(), {}, other.descriptors()));
+  pack_two_acks();
+  ASSERT_THAT(hear(), testing::ElementsAre(kAck, kAck));
+  Incoming gone{.message = Message(Topic::met), .text = {}, .descriptors = {}};
+  gone.message.local_peer.lane_number = kOther;
+  port.on_met(gone);
+  pack_two_acks();
+  EXPECT_THAT(hear(), testing::ElementsAre(2 * kAck));
 }
 
 // The broker keeps a lane number's socket for the next lane. Bug: one that had been left without segments and traffic
