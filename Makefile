@@ -3,6 +3,7 @@ JOBS ?= $(shell nproc)
 WERROR ?= OFF
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
+SOAK_MINUTES ?= 10
 
 build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) $(3) >/dev/null && cmake --build --preset $(1) -j$(JOBS) $(2)
 TESTED = -DWEFT_TESTS=ON -DWEFT_BENCH=ON
@@ -10,7 +11,7 @@ UNTESTED = -DWEFT_TESTS=OFF -DWEFT_BENCH=OFF  # needs nothing that only tests ne
 CARD = weft weft-broker weft_ibverbs weft_rdmacm weft_sysfs weft-connections
 suite = ctest --preset $(1) -j$(JOBS) --no-label-summary
 
-.PHONY: all bootstrap bootstrap-run run demo test interop asan tsan bench fuzz format tidy clean
+.PHONY: all bootstrap bootstrap-run run demo test interop asan tsan bench fuzz soak format tidy clean
 
 all: bootstrap
 	@$(call build,release,,$(TESTED))
@@ -49,12 +50,20 @@ fuzz: bootstrap
 	@$(call build,fuzz)
 	@scripts/fuzz $(FUZZ_SECONDS)
 
+# Mixed programs while everything goes wrong. SOAK_SEED and SOAK_ROUND replay what failed.
+soak: bootstrap
+	@$(call build,release,--target $(CARD) soak_check verbs_stress,$(TESTED))
+	@SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_ROUND=$(SOAK_ROUND) \
+	  /usr/bin/python3 -B tests/soak/soak.py build
+
 format: bootstrap
 	@scripts/format
 
-tidy: all
+# With the commands of the debug build, where each file is compiled alone.
+tidy: bootstrap
+	@cmake --preset debug $(TESTED) >/dev/null
 	@/usr/bin/python3 tests/tidy/tidy.py .
-	@run-clang-tidy-14 -quiet -p build -j $(JOBS) "^$(CURDIR)/(src|tests|bench)/" 2>/dev/null
+	@run-clang-tidy-14 -quiet -p build-debug -j $(JOBS) "^$(CURDIR)/(src|tests|bench)/" 2>/dev/null
 
 clean:
 	@rm -rf build build-debug build-asan build-tsan build-fuzz

@@ -8,7 +8,9 @@
 #   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …])
 #                                                                build/tests/NAME, GoogleTest, one ctest test
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
-#   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, only with WEFT_FUZZ=ON
+#   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, with WEFT_FUZZ=ON; and
+#                                                                with WEFT_TESTS=ON build/tests/NAME_replay, a ctest
+#                                                                test that tries the inputs in tests/fuzz/NAME
 #
 # DEPS takes the name of a room (base, wire, nic, …) for weft::NAME, or anything target_link_libraries takes.
 
@@ -84,6 +86,8 @@ if(WEFT_BENCH)
   endif()
 endif()
 
+include(harden)
+
 # --- functions --------------------------------------------------------------------------------------------------------
 
 function(weft_rooms)
@@ -112,6 +116,7 @@ function(weft_library name)
   set(target weft_${name})
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
+    weft_harden(${target})
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -145,12 +150,14 @@ endmacro()
 function(weft_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
   weft_executable(${name} bin)
+  weft_harden(${name})
 endfunction()
 
 function(weft_face name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SONAME;MAP" "SOURCES;DEPS;DEFINES")
   weft_check_arguments(${name})
   add_library(${name} SHARED ${arg_SOURCES})
+  weft_harden(${name})
   string(REGEX REPLACE "^lib(.*)\\.so\\.([0-9]+)$" "\\1;\\2" parts "${arg_SONAME}")
   list(GET parts 0 stem)
   list(GET parts 1 version)
@@ -159,7 +166,7 @@ function(weft_face name)
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/weft" LINK_DEPENDS "${arg_MAP}")
   target_link_libraries(${name} PRIVATE weft_flags)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
-  target_link_options(${name} PRIVATE "-Wl,--version-script=${arg_MAP}" -Wl,-z,now)
+  target_link_options(${name} PRIVATE "-Wl,--version-script=${arg_MAP}")
   if(NOT WEFT_SANITIZE)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)  # programs bring their own
   endif()
@@ -170,6 +177,20 @@ endfunction()
 function(weft_compile_fast target)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)
     target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
+# For many small files, which cost less than the headers they include: up to eight are compiled as one, in the order of
+# SOURCES. So their anonymous namespaces share no names, which the test `tidy` holds. Builds other than the release
+# compile each file alone, and show that it includes what it needs. Files that are APART are always compiled alone.
+function(weft_compile_together target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
+  weft_check_arguments(${target})
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # GCC takes them for headers and warns of what is local to them.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()
 
@@ -213,15 +234,21 @@ function(weft_bench name)
 endfunction()
 
 function(weft_fuzz name)
-  if(NOT WEFT_FUZZ)
-    return()
-  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;DEFINES")
-  weft_executable(${name} fuzz)
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  # `fuzzers` builds these and what they need, and nothing else: clang 14 cannot compile the coroutines of others here.
-  if(NOT TARGET fuzzers)
-    add_custom_target(fuzzers)
+  if(WEFT_FUZZ)
+    weft_executable(${name} fuzz)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    # `fuzzers` builds these and what they need, and nothing else: clang 14 cannot compile the coroutines of others.
+    if(NOT TARGET fuzzers)
+      add_custom_target(fuzzers)
+    endif()
+    add_dependencies(fuzzers ${name})
   endif()
-  add_dependencies(fuzzers ${name})
+  if(WEFT_TESTS)
+    list(APPEND arg_SOURCES "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc")
+    weft_executable(${name}_replay tests)
+    weft_compile_fast(${name}_replay)
+    add_test(NAME ${name}_replay COMMAND ${name}_replay "${PROJECT_SOURCE_DIR}/tests/fuzz/${name}")
+    set_tests_properties(${name}_replay PROPERTIES TIMEOUT ${WEFT_TEST_SECONDS})
+  endif()
 endfunction()

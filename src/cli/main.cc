@@ -18,7 +18,7 @@ int usage_error(std::string_view what) {
 
 namespace {
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   CLI::App app{"Weft: an RDMA network card written in software", "weft"};
   app.set_version_flag("--version", "weft " WEFT_VERSION, "Print the version and exit");
   app.set_help_all_flag("--help-all", "Print the help of all commands and exit");
@@ -48,4 +48,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::cli
 
-int main(int argc, char** argv) { return weft::cli::run(argc, argv); }
+int main(int argc, char** argv) { return weft::cli::run_command(argc, argv); }

@@ -108,7 +108,9 @@ void Manager::end(Connection& c) {
 
 void Manager::enter_timewait(Connection& c, Time now) {
   c.state = State::timewait;
-  set_deadline(c, now + time_of(c.path.ack_timeout));
+  // As long as a packet may still be under way, for all the peer says; but 68 s at most, or one who connects again and
+  // again would have all places of the table for hours.
+  set_deadline(c, now + time_of(std::min<std::uint8_t>(c.path.ack_timeout, 24)));
 }
 
 // Nobody listens: is it too early to believe it? Then the question will soon be asked again.

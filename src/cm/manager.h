@@ -3,7 +3,8 @@
 //
 // Everything that arrives is doubted: it must be well formed, about a connection that exists, from that connection's
 // peer, and fit its state. What does not is counted by name (cm/refusal.h), and answered only where the
-// specification wants an answer, never with more than one datagram for one.
+// specification wants an answer: with one datagram for one, or two where a request shows that an old connection is
+// over, which happens once to each.
 #pragma once
 
 #include <algorithm>

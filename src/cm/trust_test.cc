@@ -164,6 +164,21 @@ TEST_F(CmTrust, AnMraCannotStopTheClock) {
   EXPECT_LT(pair.a.next_deadline(), pair.now + seconds(70));
 }
 
+// Bug: a finished connection was remembered for as long as its peer had asked for, and that may be hours.
+TEST_F(CmTrust, NobodyIsRememberedForHours) {
+  pair.b.listen(test::kService, {}, 10);
+  wire::CmReq req = good_request();
+  req.primary.ack_timeout = 31;
+  ASSERT_EQ(to_b(req), Refused::none);
+  const Id id = answers.events.at(0).id;
+  ASSERT_EQ(pair.b.accept(id, {.qpn = wire::Qpn(9)}, {}, pair.now, answers), Answer::ok);
+  ASSERT_EQ(to_b(wire::CmRtu{.local_id = 5, .remote_id = id}), Refused::none);
+  ASSERT_EQ(to_b(wire::CmDreq{.local_id = 5, .remote_id = id, .remote_qpn = wire::Qpn(9)}), Refused::none);
+  pair.b.release(id, pair.now, answers);
+  EXPECT_EQ(pair.b.connections(), 1U);
+  EXPECT_LE(pair.b.next_deadline(), pair.now + seconds(70));
+}
+
 TEST(CmLimits, TooManyConnections) {
   Settings settings;
   settings.max_connections = 3;

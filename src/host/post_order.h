@@ -8,7 +8,7 @@
 #include "base/prefetch.h"
 #include "base/zeroed_table.h"
 #include "nic/card_state.h"
-#include "nic/host_memory.h"
+#include "nic/ring_entry.h"
 
 namespace weft::host {
 

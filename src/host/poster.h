@@ -10,7 +10,7 @@
 #include "host/error.h"
 #include "host/work_request.h"
 #include "nic/context.h"
-#include "nic/host_memory.h"
+#include "nic/ring_entry.h"
 
 namespace weft::host {
 

@@ -214,7 +214,10 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
   if (given(QpMask::retry_count)) c.retry_count = c.retries_left = a.retry_count;
   if (given(QpMask::rnr_retry)) c.rnr_retry = c.rnr_retries_left = a.rnr_retry;
   if (given(QpMask::min_rnr_timer)) c.min_rnr_timer = a.min_rnr_timer;
-  if (given(QpMask::max_reads)) c.max_reads = a.max_reads;
+  if (given(QpMask::max_reads)) {
+    c.max_reads = a.max_reads;
+    c.head_waits = false;
+  }
   if (given(QpMask::max_peer_reads)) {
     keep_saved(a.max_peer_reads);
   }

@@ -1,5 +1,6 @@
 #include "host/retransmission.h"
 
+#include "host/posted_work.h"
 #include "nic/srnic/streams.h"
 
 namespace weft::host {
@@ -106,21 +107,22 @@ std::optional<std::uint16_t> Retransmission::retry(const LossEvent& e, wire::Psn
 wire::Sequence Retransmission::locate(const LossEvent& e, wire::Psn psn) const {
   const nic::Context& c = card_.contexts[e.slot];
   const bool anchored = e.kind == LossEvent::Kind::sacked && psn.ahead_of(e.psn) <= 0;
-  if (!anchored) {
-    const nic::WorkPosition at = nic::locate_request(c, psn);
+  const auto packets_at = [&](std::uint32_t entry) { return nic::request_packets(posted_work(c, entry), c.mtu_shift); };
+  const auto from_oldest = [&] {
+    const nic::WorkPosition at =
+        nic::locate_request(c, psn, [&](std::uint32_t entry) -> const nic::Work& { return posted_work(c, entry); });
     return wire::Sequence(at.entry, 0, at.offset);
-  }
+  };
+  if (!anchored) return from_oldest();
   std::uint32_t back = e.psn.since(psn), offset = e.anchor.offset();
   std::uint32_t entry = wire::Sequence::unfold(e.anchor.msn(), c.sq_done);
   while (back > offset) {
-    if (entry == c.sq_done || entry - c.sq_done > c.sq_next - c.sq_done) {  // the echo does not fit what was sent
-      const nic::WorkPosition at = nic::locate_request(c, psn);
-      return wire::Sequence(at.entry, 0, at.offset);
-    }
+    // Else the echo does not fit what was sent.
+    if (entry == c.sq_done || entry - c.sq_done > c.sq_next - c.sq_done) return from_oldest();
     back -= offset + 1;
     --entry;
-    std::uint32_t packets = nic::request_packets(nic::work_at(c, entry), c.mtu_shift);
-    while (packets == 0 && entry != c.sq_done) packets = nic::request_packets(nic::work_at(c, --entry), c.mtu_shift);
+    std::uint32_t packets = packets_at(entry);
+    while (packets == 0 && entry != c.sq_done) packets = packets_at(--entry);
     offset = packets - 1;
   }
   return wire::Sequence(entry, 0, offset - back);

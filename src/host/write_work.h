@@ -13,7 +13,7 @@
 
 #include "host/error.h"
 #include "nic/card_state.h"
-#include "nic/host_memory.h"
+#include "nic/ring_entry.h"
 #include "nic/world.h"
 
 namespace weft::host {

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "nic/caches/on_chip.h"
+#include "nic/on_chip.h"
 #include "wire/frame.h"
 
 namespace weft::lab {

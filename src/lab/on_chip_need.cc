@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "lab/quantity.h"
-#include "nic/caches/on_chip.h"
+#include "nic/on_chip.h"
 
 namespace weft::lab {
 namespace {

@@ -15,8 +15,8 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTop{"experiment", "base", "quick", "sweep", "series", "plot", "claim"};
-constexpr std::array<std::string_view, 5> kHead{"id", "title", "paper", "figure", "what"};
+constexpr std::array<std::string_view, 7> kTopKeys{"experiment", "base", "quick", "sweep", "series", "plot", "claim"};
+constexpr std::array<std::string_view, 5> kHeadKeys{"id", "title", "paper", "figure", "what"};
 constexpr std::array<std::string_view, 5> kSeries{"name", "label", "profile", "set", "quick"};
 constexpr std::size_t kMostPoints = 4096;
 
@@ -39,7 +39,7 @@ class PlanReader {
 
   tl::expected<Plan, std::string> read(const toml::table& file) {
     plan_.file = place_.file();
-    Done done = check_keys(file, place_, kTop);
+    Done done = check_keys(file, place_, kTopKeys);
     if (done) done = read_head(file);
     if (done) done = read_changes(file, "base", base_);
     if (done) done = read_changes(file, "quick", plan_.quick);
@@ -59,7 +59,7 @@ class PlanReader {
   Done read_head(const toml::table& file) {
     const toml::table* head = file["experiment"].as_table();
     if (head == nullptr) return Problem(place_.file() + ":1:1: [experiment] with id and title is missing");
-    if (Done keys = check_keys(*head, place_, kHead); !keys) return keys;
+    if (Done keys = check_keys(*head, place_, kHeadKeys); !keys) return keys;
     for (const auto& [key, target] :
          {std::pair("id", &plan_.id), std::pair("title", &plan_.title), std::pair("paper", &plan_.paper),
           std::pair("figure", &plan_.figure), std::pair("what", &plan_.what)}) {

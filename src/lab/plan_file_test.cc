@@ -14,9 +14,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kHead = "[experiment]\nid = 'e'\ntitle = 't'\n";
-const std::string kSeries = kHead + "[[series]]\nname = 'A'\nprofile = 'srnic'\n";
-const std::string kSweep = kSeries + "[[sweep]]\nkey = 'qps'\nvalues = [1, 2]\n";
+const std::string kHeadText = "[experiment]\nid = 'e'\ntitle = 't'\n";
+const std::string kSeriesText = kHeadText + "[[series]]\nname = 'A'\nprofile = 'srnic'\n";
+const std::string kSweep = kSeriesText + "[[sweep]]\nkey = 'qps'\nvalues = [1, 2]\n";
 
 tl::expected<Plan, std::string> read(const std::string& text) { return read_plan(text, "x.toml", ProfileShelf()); }
 
@@ -59,7 +59,7 @@ TEST(Plan, EveryCalibratedNumberNamesAClaim) {
 }
 
 TEST(Plan, LaterWordsWinOverEarlierOnes) {
-  const auto plan = read(kHead + R"(
+  const auto plan = read(kHeadText + R"(
 [base]
 bytes = "4 KB"
 time_limit = "1 ms"
@@ -94,7 +94,7 @@ values = [0, "1%"])");
 }
 
 TEST(Plan, SettingsThatChangeTogetherAreOneAxis) {
-  const auto plan = read(kSeries + R"(
+  const auto plan = read(kSeriesText + R"(
 [[sweep]]
 key = "share"
 at = [{ x = 10, set = { contexts.entries = 5, mtt_cache_bytes = 80 } }, { x = 20, set = { contexts.entries = 6 } }])");
@@ -110,20 +110,20 @@ TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
   refused("[[series]]\nname = 'A'", 1, "[experiment] with id and title is missing");
   refused("[experiment]\nid = 'e'", 1, "an id and a title");
   refused("[experiment]\nid = 'a b'\ntitle = 't'", 2, "letters, digits, - and _, not 'a b'");
-  refused(kHead, 1, "nothing to run");
-  refused(kHead + "[bse]\n", 4, "there is no 'bse' here. Did you mean 'base'?");
-  refused(kHead + "[base]\nbites = 512", 5, "there is no setting 'bites'. Did you mean 'bytes'?");
-  refused(kHead + "[base]\ntime_limit = 200", 5, "time_limit is in ps, ns, us, ms or s, and has no unit here");
-  refused(kHead + "[base]\nloss = '200%'", 5, "loss is from 0 % to 100 %");
-  refused(kHead + "[base]\noperation = 'sned'", 5, "one of send, write, read");
-  refused(kHead + "[[series]]\nname = 'A B'\nprofile = 'srnic'", 4, "letters, digits and _, not 'A B'");
-  refused(kHead + "[[series]]\nname = 'A'", 4, "series 'A' has no profile");
-  refused(kHead + "[[series]]\nname = 'A'\nprofile = 'srnick'", 6, "Did you mean 'srnic'?");
-  refused(kHead + "[[series]]\nname = 'A'\nprofile = 'no.toml'", 6, "cannot read no.toml");
-  refused(kSeries + "[[series]]\nname = 'A'\nprofile = 'srnic'", 7, "two series 'A'");
-  refused(kSeries + "[[sweep]]\nkey = 'qpz'\nvalues = [1]", 8, "there is no setting 'qpz'. Did you mean 'qps'?");
-  refused(kSeries + "[[sweep]]\nkey = 'qps'\nvalues = [1,\n0]", 10, "qps is from 1");
-  refused(kSeries + "[[sweep]]\nkey = 'qps'\nvalues = []", 7, "no points");
+  refused(kHeadText, 1, "nothing to run");
+  refused(kHeadText + "[bse]\n", 4, "there is no 'bse' here. Did you mean 'base'?");
+  refused(kHeadText + "[base]\nbites = 512", 5, "there is no setting 'bites'. Did you mean 'bytes'?");
+  refused(kHeadText + "[base]\ntime_limit = 200", 5, "time_limit is in ps, ns, us, ms or s, and has no unit here");
+  refused(kHeadText + "[base]\nloss = '200%'", 5, "loss is from 0 % to 100 %");
+  refused(kHeadText + "[base]\noperation = 'sned'", 5, "one of send, write, read");
+  refused(kHeadText + "[[series]]\nname = 'A B'\nprofile = 'srnic'", 4, "letters, digits and _, not 'A B'");
+  refused(kHeadText + "[[series]]\nname = 'A'", 4, "series 'A' has no profile");
+  refused(kHeadText + "[[series]]\nname = 'A'\nprofile = 'srnick'", 6, "Did you mean 'srnic'?");
+  refused(kHeadText + "[[series]]\nname = 'A'\nprofile = 'no.toml'", 6, "cannot read no.toml");
+  refused(kSeriesText + "[[series]]\nname = 'A'\nprofile = 'srnic'", 7, "two series 'A'");
+  refused(kSeriesText + "[[sweep]]\nkey = 'qpz'\nvalues = [1]", 8, "there is no setting 'qpz'. Did you mean 'qps'?");
+  refused(kSeriesText + "[[sweep]]\nkey = 'qps'\nvalues = [1,\n0]", 10, "qps is from 1");
+  refused(kSeriesText + "[[sweep]]\nkey = 'qps'\nvalues = []", 7, "no points");
   refused(kSweep + "quick = [3]", 10, "no value of 'qps'");
   refused(kSweep + "[[sweep]]\nkey = 'qps'\nvalues = [1]", 10, "'qps' is swept twice");
   refused(kSweep + "[[plot]]\nmetric = 'mac'\n", 11, "there is no metric 'mac'");
@@ -137,11 +137,12 @@ TEST(Plan, WhatMakesNoSenseIsRefusedWithLineAndReason) {
 }
 
 TEST(Plan, AChipThatIsTooSmallForAPointIsRefused) {
-  refused(kSeries + "[[sweep]]\nkey = 'mtt_cache_bytes'\nvalues = ['1 MB', '3 MB']", 4, "A at mtt_cache_bytes 3 MB: 5");
+  refused(kSeriesText + "[[sweep]]\nkey = 'mtt_cache_bytes'\nvalues = ['1 MB', '3 MB']", 4,
+          "A at mtt_cache_bytes 3 MB: 5");
 }
 
 TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
-  const std::string base = kHead + "[base]\n";
+  const std::string base = kHeadText + "[base]\n";
   const std::string series = "\n[[series]]\nname = 'A'\nprofile = 'srnic'\n";
   refused(base + "mtu = 1000" + series, 6, "A: mtu is 256, 512, 1024, 2048 or 4096, not 1000");
   refused(base + "mtu = 4096\nport_mtu = 1024" + series, 7, "the card's port_mtu is 1024");
@@ -176,11 +177,11 @@ TEST(Plan, AClaimThatCannotBeEvaluatedIsRefused) {
   refused(kSweep + "quick = [1]\n[[claim]]\nid='a'\nwhat='b'\nsource='c'\nrow=[\n" +
               "{name='n',claimed='1',band='exact',value='A.mac_gbps[2]'}]",
           16, "in the quick set: A.mac_gbps has no point at 2");
-  refused(kHead + "[[claim]]\nid = 'a'\nwhat = 'b'", 4, "claim 'a': id, what, source and row are needed");
+  refused(kHeadText + "[[claim]]\nid = 'a'\nwhat = 'b'", 4, "claim 'a': id, what, source and row are needed");
 }
 
 TEST(Plan, ARowsOwnUnitAndBandWinOverItsClaims) {
-  const auto plan = read(kHead + R"([[claim]]
+  const auto plan = read(kHeadText + R"([[claim]]
     id = "a"
     what = "b"
     source = "c"

@@ -9,9 +9,11 @@ namespace {
 constexpr std::array<std::string_view, 2> kDialects{"roce", "srnic"};
 constexpr std::array<std::string_view, 2> kCongestion{"none", "dctcp"};
 constexpr std::array<std::string_view, 3> kPolicies{"round_robin", "weighted", "strict"};
+constexpr std::array<std::string_view, 2> kUnderWay{"host_memory", "on_chip"};
 constexpr std::array<std::string_view, 2> kOrders{"lru", "random"};  // of replacement
 static_assert(static_cast<int>(nic::Dialect::srnic) == 1 && static_cast<int>(nic::CongestionControl::dctcp) == 1 &&
-              static_cast<int>(nic::Policy::strict) == 2 && static_cast<int>(nic::Replacement::random) == 1);
+              static_cast<int>(nic::Policy::strict) == 2 && static_cast<int>(nic::Replacement::random) == 1 &&
+              static_cast<int>(sim::UnderWay::on_chip) == 1);
 
 template <class What, class Member>
 constexpr Field<Profile> field(std::string_view key, std::string_view meaning, const What& what, Member member,
@@ -57,6 +59,8 @@ constexpr std::array kFields{
           size, [](auto& p) -> auto& { return p.chip.receive_buffer_bytes; }),
     field("pause", "PFC: a receive buffer that fills holds the peer; without it, what does not fit is dropped",
           truth, [](auto& p) -> auto& { return p.chip.pause; }),
+    field("under_way", "where the card has what it needs to complete work that is under way",
+          kUnderWay, [](auto& p) -> auto& { return p.chip.under_way; }),
     field("control_bytes", "a message of the control queue",
           size, [](auto& p) -> auto& { return p.chip.control_bytes; }, 0, 4096),
     field("control_time", "that the host's retransmission software takes for one message",

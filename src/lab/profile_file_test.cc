@@ -14,18 +14,18 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-tl::expected<Profile, std::string> read(std::string_view text) {
+tl::expected<Profile, std::string> profile_of(std::string_view text) {
   return read_profile(text, "x.toml", "x", [](const std::string& name) { return ProfileShelf().find(name); });
 }
-void refused(std::string_view text, const std::string& place, const std::string& why) {
-  const auto profile = read(text);
+void profile_refused(std::string_view text, const std::string& place, const std::string& why) {
+  const auto profile = profile_of(text);
   ASSERT_FALSE(profile) << text;
   EXPECT_THAT(profile.error(), StartsWith("x.toml:" + place + ": ")) << text;
   EXPECT_THAT(profile.error(), HasSubstr(why)) << text;
 }
 
 TEST(Profile, ANumberHasAUnitAndASource) {
-  const auto profile = read(R"(
+  const auto profile = profile_of(R"(
 title = "Mine"
 clock = { value = 0.3, unit = "GHz", source = "a paper" }
 dialect = { value = "srnic", source = "a paper" }
@@ -47,29 +47,29 @@ read_latency = { value = 1.1, unit = "us", calibrated = "srnic-fig2" })");
 }
 
 TEST(Profile, WhatMakesNoSenseIsRefusedWithItsPlace) {
-  refused("clock = 300", "1:1", "every number has a source");
-  refused("clock = { value = 300, unit = 'MHz' }", "1:1", "clock has no source");
-  refused("clock = { value = 300, unit = 'MHz', source = '' }", "1:1", "clock has no source");
-  refused("clock = { value = 300, unit = 'MHz', source = 'a', assumed = 'b' }", "1:1", "more than one source");
-  refused("\nclok = { value = 300, unit = 'MHz', source = 'a' }", "2:1", "no 'clok'. Did you mean 'clock'?");
-  refused("lanes = { value = 16, source = 'a' }", "1:1", "Did you mean 'pcie.lanes'?");
-  refused("clock = { value = 300, unit = 'us', source = 'a' }", "1:19", "clock is in MHz or GHz, not in 'us'");
-  refused("clock = { value = 300, source = 'a' }", "1:19", "clock is in MHz or GHz, and has no unit here");
-  refused("works_per_turn = { value = 8, unit = 'B', source = 'a' }", "1:28", "without a unit");
-  refused("works_per_turn = { value = 0, source = 'a' }", "1:28", "from 1 to 4096, not 0");
-  refused("works_per_turn = { value = 1.5, source = 'a' }", "1:28", "whole number");
-  refused("works_per_turn = { value = 'x', source = 'a' }", "1:28", "'x' is no number");
-  refused("dialect = { value = 'tcp', source = 'a' }", "1:21", "one of roce, srnic, not 'tcp'");
-  refused("pause = { value = 1, source = 'a' }", "1:19", "true or false");
-  refused("pause = { value = true, sauce = 'a' }", "1:25", "there is no 'sauce' here. Did you mean 'source'?");
-  refused("extends = 'conectx6'", "1:11", "Did you mean 'connectx6'?");
-  refused("title = 5", "1:9", "title is a text");
-  refused("clock = ", "1:9", "end-of-file");
+  profile_refused("clock = 300", "1:1", "every number has a source");
+  profile_refused("clock = { value = 300, unit = 'MHz' }", "1:1", "clock has no source");
+  profile_refused("clock = { value = 300, unit = 'MHz', source = '' }", "1:1", "clock has no source");
+  profile_refused("clock = { value = 300, unit = 'MHz', source = 'a', assumed = 'b' }", "1:1", "more than one source");
+  profile_refused("\nclok = { value = 300, unit = 'MHz', source = 'a' }", "2:1", "no 'clok'. Did you mean 'clock'?");
+  profile_refused("lanes = { value = 16, source = 'a' }", "1:1", "Did you mean 'pcie.lanes'?");
+  profile_refused("clock = { value = 300, unit = 'us', source = 'a' }", "1:19", "clock is in MHz or GHz, not in 'us'");
+  profile_refused("clock = { value = 300, source = 'a' }", "1:19", "clock is in MHz or GHz, and has no unit here");
+  profile_refused("works_per_turn = { value = 8, unit = 'B', source = 'a' }", "1:28", "without a unit");
+  profile_refused("works_per_turn = { value = 0, source = 'a' }", "1:28", "from 1 to 4096, not 0");
+  profile_refused("works_per_turn = { value = 1.5, source = 'a' }", "1:28", "whole number");
+  profile_refused("works_per_turn = { value = 'x', source = 'a' }", "1:28", "'x' is no number");
+  profile_refused("dialect = { value = 'tcp', source = 'a' }", "1:21", "one of roce, srnic, not 'tcp'");
+  profile_refused("pause = { value = 1, source = 'a' }", "1:19", "true or false");
+  profile_refused("pause = { value = true, sauce = 'a' }", "1:25", "there is no 'sauce' here. Did you mean 'source'?");
+  profile_refused("extends = 'conectx6'", "1:11", "Did you mean 'connectx6'?");
+  profile_refused("title = 5", "1:9", "title is a text");
+  profile_refused("clock = ", "1:9", "end-of-file");
 }
 
 TEST(Profile, AnotherIsExtendedNumberByNumber) {
   const auto base = ProfileShelf().find("connectx6");
-  const auto mine = read("extends = 'connectx6'\nclock = { value = 2, unit = 'GHz', assumed = 'faster' }");
+  const auto mine = profile_of("extends = 'connectx6'\nclock = { value = 2, unit = 'GHz', assumed = 'faster' }");
   ASSERT_TRUE(base && mine);
   EXPECT_EQ(mine->chip.clock_mhz, 2000);
   EXPECT_EQ(mine->chip.contexts.entries, base->chip.contexts.entries);
@@ -78,8 +78,10 @@ TEST(Profile, AnotherIsExtendedNumberByNumber) {
 }
 
 TEST(Profile, WhatDoesNotFitOnTheChipIsRefused) {
-  refused("extends = 'srnic'\nsram_bytes = { value = 1, unit = 'MB', source = 'a' }", "2:1", "and sram_bytes is 1 MB");
-  refused("extends = 'srnic'\nmtt_cache_bytes = { value = 8, unit = 'MB', source = 'a' }", "1:1", "translations 8 MB");
+  profile_refused("extends = 'srnic'\nsram_bytes = { value = 1, unit = 'MB', source = 'a' }", "2:1",
+                  "and sram_bytes is 1 MB");
+  profile_refused("extends = 'srnic'\nmtt_cache_bytes = { value = 8, unit = 'MB', source = 'a' }", "1:1",
+                  "translations 8 MB");
 }
 
 TEST(Profile, EachThatWeCarryCanBeReadAndSaysWhereEachNumberComesFrom) {

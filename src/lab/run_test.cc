@@ -89,6 +89,32 @@ TEST(Run, TheBusIsMostOfALatency) {
   EXPECT_NEAR(with - values(s).at("latency_us"), 2.2, 0.01);
 }
 
+// Of a WRITE that is alone the sender reads 16 bytes of work again, which are 60 on the bus.
+TEST(Run, ACardThatKeepsNothingReadsWorkAgainToCompleteIt) {
+  Setting s = setting("srnic");
+  s.operation = Operation::write;
+  s.bytes = 512;
+  s.qps = s.threads = s.depth = 1;
+  s.profile.chip.under_way = sim::UnderWay::on_chip;
+  const Values kept = values(s);
+  s.profile.chip.under_way = sim::UnderWay::host_memory;
+  const Values read_again = values(s);
+  const auto extra_bytes = [](const Values& v) { return v.at("pcie_extra_gbps") / v.at("message_rate") * 1000 / 8; };
+  EXPECT_NEAR(extra_bytes(read_again) - extra_bytes(kept), 60, 1);
+}
+
+TEST(Run, AnsweredReadsAreUnderWayToo) {
+  for (const char* name : {"srnic", "connectx6"}) {
+    Setting s = setting(name);
+    s.operation = Operation::read;
+    s.bytes = 4096;
+    s.profile.chip.under_way = sim::UnderWay::on_chip;
+    const double kept = values(s).at("pcie_extra_gbps");
+    s.profile.chip.under_way = sim::UnderWay::host_memory;
+    EXPECT_GT(values(s).at("pcie_extra_gbps"), kept) << name;
+  }
+}
+
 // A thousand connections: the card with a cache of their state slows down, the one that fetches and drops does not.
 TEST(Run, ManyConnectionsCostTheConventionalCardOnly) {
   for (const auto& [name, keeps] : {std::pair{"srnic", true}, {"connectx6", false}}) {

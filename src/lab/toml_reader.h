@@ -8,12 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "lab/field.h"
-
-// Header-only, as in world/real/settings/settings_file.cc.
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
+#include "world/toml.h"
 
 namespace weft::lab {
 

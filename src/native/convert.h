@@ -10,7 +10,7 @@
 #include "host/error.h"
 #include "host/queue_pair.h"
 #include "nic/formats.h"
-#include "nic/memory/rights.h"
+#include "nic/rights.h"
 #include "nic/world.h"
 #include "weft/completion_queue.h"
 #include "weft/event.h"

@@ -6,7 +6,9 @@
 #include <span>
 
 #include "base/prefetch.h"
+#include "nic/rc/peer_traffic.h"
 #include "nic/reveal.h"
+#include "nic/ring_entry.h"
 #include "nic/roce/roce.h"
 #include "nic/srnic/srnic.h"
 #include "nic/ud/datagram.h"

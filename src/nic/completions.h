@@ -5,8 +5,8 @@
 
 #include "base/canary.h"
 #include "nic/core.h"
-#include "nic/memory/scatter_gather.h"
-#include "nic/schedule/work_fetch.h"
+#include "nic/scatter_gather.h"
+#include "nic/work_fetch.h"
 
 namespace weft::nic {
 
@@ -25,7 +25,7 @@ class Completions {
 
   // The oldest work is done. Unsignalled work says so only when it failed.
   void finish_work(Context& c, Status status, Refusal reason = Refusal::none) {
-    const Work& w = work_at(c, c.sq_done);
+    const Work& w = read_work_under_way(core_, c, c.sq_done);
     const bool silent = status == Status::success && !c.signal_all && (w.flags & WorkFlags::signaled) == 0;
     ++c.sq_done;
     if (silent) return;
@@ -92,7 +92,7 @@ class Completions {
     Completion* done = core_.start_completion(c.receive_cq);
     if (done == nullptr) [[unlikely]]
       return overflowed(c);
-    new (done) Completion{.id = receive_at(c, entry).id,
+    new (done) Completion{.id = read_receive_under_way(core_, c, entry).id,
                           .status = end.status,
                           .kind = end.kind,
                           .has_grh = end.grh,
@@ -131,14 +131,8 @@ class Completions {
         core_.world.notify({EventKind::srq_limit_reached, c.shared_rq});
       }
     }
-    ReceiveFetch<W>(core_).take(c, receive_at(c, c.receive_entry));
+    ReceiveFetch<W>(core_).take(c);
     return true;
-  }
-  [[nodiscard]] const Receive& receive_at(const Context& c, std::uint32_t entry) const {
-    if (c.shared_rq == kNone) [[likely]]
-      return receive_in(ring_entry(c.rq, entry, c.rq_shift, c.rq_stride));
-    const SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
-    return receive_in(srq.entries + std::size_t{entry} * srq.stride);
   }
 
   // Into ERROR: nothing is sent or accepted any more, and all that was posted comes back flushed. Apart, like what else
@@ -158,7 +152,7 @@ class Completions {
     if (c.dialect != Dialect::srnic) return;
     ReorderNotes& notes = core_.state.reorder_notes;
     for (SrnicInbound* in : {&c.srnic.in, &c.responses.in}) {
-      while (const ReorderNote* note = notes.take_any(in->notes)) {
+      while (const ReorderNote* note = read_note(core_, notes.take_any(in->notes))) {
         if (note->kind != ReorderNote::Kind::taken) continue;
         if (c.receive_entry != kNone) finish_receive(c, {.status = Status::flushed});
         c.receive_entry = note->entry;

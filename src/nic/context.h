@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "nic/formats.h"
-#include "nic/memory/rights.h"
+#include "nic/rights.h"
 #include "wire/dialect.h"
 #include "wire/opcode.h"
 #include "wire/packet.h"
@@ -129,6 +129,7 @@ struct alignas(64) Context {
   bool unheard : 1 = false;     // what it has under way is most likely gone: it takes nobody's room at the peer
   bool sent_since : 1 = false;  // srnic: something new has left since the timer was set
   bool assured : 1 = false;     // srnic: the peer has said that it has everything, since it was asked last
+  bool head_waits : 1 = false;  // entry sq_next waits for READs and atomics before it: a fence, or too many of them
   Dialect dialect : 2 = Dialect::roce;
   std::uint8_t saved_pending = 0;     // READs and atomics to be answered
   std::uint8_t max_send_sges = 0;     // the host's: what a work request may have

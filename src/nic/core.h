@@ -8,7 +8,7 @@
 
 #include "base/fixed_vector.h"
 #include "nic/card_state.h"
-#include "nic/memory/page_walk.h"
+#include "nic/page_walk.h"
 #include "nic/world.h"
 #include "wire/packet.h"
 

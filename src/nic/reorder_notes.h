@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/prefetch.h"
 #include "wire/packet.h"
 
 namespace weft::nic {
@@ -113,7 +112,6 @@ class ReorderNotes {
     if (free_ == kNothing) return nullptr;
     const std::uint16_t at = free_;
     free_ = notes_[at].next;
-    if (free_ != kNothing) prefetch_to_write(&notes_[free_]);
     ++used_;
     ReorderNote& note = notes_[at] = ReorderNote();
     note.psn = psn;

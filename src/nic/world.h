@@ -36,8 +36,25 @@ struct OutPacket {
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
 enum class OnChip : std::uint8_t { context, region, completion_queue, shared_receive_queue, translation };
-// What a read over the bus is for. What is read ahead is for a cache, and nothing waits for it.
-enum class BusRead : std::uint8_t { work, receive, saved_response, payload, translation, ahead };
+// What the card reads in host memory. The last group is what a card may keep on chip while it is under way; one that
+// keeps nothing reads it again whenever it hears something of it.
+enum class BusRead : std::uint8_t {
+  work,           // work entries that are to be sent
+  receive,        // a receive entry that a message takes
+  receive_order,  // which entry of a shared receive queue is next
+  ahead,          // entries for a cache: nothing waits for them
+  payload,
+  translation,  // an entry of a translation table
+  atomic,       // the word that an atomic changes
+
+  work_under_way,     // an entry that has been sent
+  receive_under_way,  // the entry of a message that has begun
+  saved_response,     // a READ or atomic that is being answered
+  reorder_note,       // how a packet ends that came out of order
+  retry,              // what is to be sent again
+};
+// What the card writes to host memory, besides payload and completions. Nothing waits for it.
+enum class BusWrite : std::uint8_t { atomic, work_under_way, saved_response, reorder_note, retry };
 
 // clang-format off
 enum class EventKind : std::uint8_t {
@@ -64,14 +81,15 @@ template <class W>
 concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion,
                          const Event& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose,
                          const void* from, std::size_t bytes, std::byte* to, std::span<const std::byte> data,
-                         bool writes) {
+                         BusWrite marks, bool writes) {
   { W::kCapabilities } -> std::convertible_to<Capabilities>;
   w.emit(packet);                // the port
   w.complete(cq, completion);    // written to host memory; the world calls reveal() when the host may see it
   w.notify(event);               // the host's programs
   w.tell(loss);                  // the host's retransmission software, through the control queue; may be lost
   w.read(purpose, from, bytes);  // the card is about to read this from host memory
-  w.dma_write(to, data);         // write to host memory
+  w.write(marks, from, bytes);   // the card has written this to host memory
+  w.dma_write(to, data);         // write payload to host memory
   w.touch(what, key);            // an on-chip structure: nothing, or a miss
   // Is there memory behind these bytes of an on-demand region? Brings it in if it can.
   { w.reach(to, bytes, writes) } -> std::same_as<bool>;

@@ -15,7 +15,7 @@ struct Root {
 };
 
 Root read_root() {
-  const char* named = std::getenv("WEFT_SYSFS");
+  const char* named = ::secure_getenv("WEFT_SYSFS");
   if (named == nullptr || named[0] != '/') return {};
   std::size_t bytes = std::strlen(named);
   while (bytes > 0 && named[bytes - 1] == '/') --bytes;

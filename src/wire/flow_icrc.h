@@ -22,6 +22,10 @@ class FlowIcrc {
   // The same when the payload lies in pieces; padding is added.
   [[nodiscard]] std::uint32_t of(const Flow& flow, std::uint16_t source_port, std::span<const std::byte> headers,
                                  std::span<const std::span<const std::byte>> payload);
+  // Puts it behind everything else of a datagram.
+  void seal(const Flow& flow, std::uint16_t source_port, std::span<std::byte> datagram) {
+    store_icrc(datagram.last<kIcrcBytes>(), of(flow, source_port, datagram.first(datagram.size() - kIcrcBytes)));
+  }
   // As icrc_matches_any_ident(). What is not a multiple of four bytes long is no packet (wire/codec.h).
   [[nodiscard]] bool matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {
     if (!has_icrc_size(udp_payload) || udp_payload.size() % 4 != 0) [[unlikely]]

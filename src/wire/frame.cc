@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/canary.h"
+#include "wire/datagram.h"
 
 namespace weft::wire {
 namespace {
@@ -70,47 +71,27 @@ Refusal parse_udp(const Envelope& envelope, Packet& out, IcrcCheck check) {
   return parse(datagram, out);
 }
 
-// Headers into `out`, with the pad that the payload needs; 0 when there is no room for all of the datagram.
-std::size_t begin_datagram(Headers headers, std::size_t payload_bytes, std::span<std::byte> out) {
-  const OpcodeInfo& o = info(headers.bth.opcode);
-  if (!o.known() || payload_bytes > kMaxUdpPayloadBytes - kMaxHeaderBytes - kIcrcBytes - 3) return 0;
-  if (out.size() < datagram_bytes(headers.bth.opcode, payload_bytes)) return 0;
-  headers.bth.pad = pad_for(payload_bytes);
-  std::array<std::byte, kMaxHeaderBytes> encoded;
-  const std::size_t size = encode_headers(headers, encoded);
-  std::memcpy(out.data(), encoded.data(), size);
-  return size;
-}
-
-// Pad and ICRC behind a payload that is in its place.
-std::size_t end_datagram(std::size_t header_bytes, std::size_t payload_bytes, const Flow& flow, Ipv4Ident ident,
-                         std::span<std::byte> out) {
-  const std::size_t pad = pad_for(payload_bytes), covered = header_bytes + payload_bytes + pad;
-  std::memset(out.data() + header_bytes + payload_bytes, 0, pad);
-  const std::uint32_t icrc = icrc_of(flow, out.first(header_bytes), out.subspan(header_bytes, payload_bytes), ident);
-  store_icrc(out.subspan(covered).first<kIcrcBytes>(), icrc);
-  return covered + kIcrcBytes;
-}
-
 }  // namespace
 
-std::size_t encode_datagram(const Headers& headers, std::span<const std::byte> payload, const Flow& flow,
+// Into exactly as much room as it takes, which the headers' encoder wants more of.
+std::size_t encode_datagram(Headers headers, std::span<const std::byte> payload, const Flow& flow,
                             std::span<std::byte> out, Ipv4Ident ident) {
-  return encode_datagram(headers, std::span(&payload, 1), flow, out, ident);
-}
-
-std::size_t encode_datagram(const Headers& headers, std::span<const std::span<const std::byte>> payload,
-                            const Flow& flow, std::span<std::byte> out, Ipv4Ident ident) {
-  std::size_t size = 0;
-  for (const auto& piece : payload) size += piece.size();
-  const std::size_t header_bytes = begin_datagram(headers, size, out);
-  if (header_bytes == 0) return 0;
-  std::byte* at = out.data() + header_bytes;
-  for (const auto& piece : payload) {
-    copy_bytes(at, piece.data(), piece.size());
-    at += piece.size();
-  }
-  return end_datagram(header_bytes, size, flow, ident, out);
+  struct Piece {
+    const std::byte* data;
+    std::size_t bytes;
+  };
+  if (!info(headers.bth.opcode).known()) return 0;
+  if (payload.size() > kMaxUdpPayloadBytes - kMaxHeaderBytes - kIcrcBytes - 3) return 0;
+  const std::size_t bytes = datagram_bytes(headers.bth.opcode, payload.size());
+  if (out.size() < bytes) return 0;
+  headers.bth.pad = pad_for(payload.size());
+  std::array<std::byte, kMaxHeaderBytes> encoded;
+  const std::size_t header_bytes = encode_headers(headers, encoded);
+  std::memcpy(out.data(), encoded.data(), header_bytes);
+  const Piece piece{payload.data(), payload.size()};
+  encode_behind_headers(headers, std::span(&piece, payload.empty() ? 0 : 1), out.data() + header_bytes);
+  seal_datagram(flow, out.first(bytes), ident);
+  return bytes;
 }
 
 std::size_t encode_frame_headers(const Flow& flow, std::size_t udp_payload_bytes,

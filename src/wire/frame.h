@@ -21,12 +21,10 @@ struct FrameOptions {
 
 enum class IcrcCheck : std::uint8_t { verify, skip };
 
-// The UDP payload of a packet: headers, payload, pad, ICRC. Sets bth.pad to what the payload needs. Returns its bytes,
-// or 0 when `out` is too small or the opcode unknown. The payload may come in pieces.
-[[nodiscard]] std::size_t encode_datagram(const Headers& headers, std::span<const std::byte> payload, const Flow& flow,
+// The UDP payload of a packet: headers, payload, pad, ICRC (wire/datagram.h), with bth.pad as the payload needs it.
+// Returns its bytes, or 0 when `out` is too small or the opcode unknown.
+[[nodiscard]] std::size_t encode_datagram(Headers headers, std::span<const std::byte> payload, const Flow& flow,
                                           std::span<std::byte> out, Ipv4Ident ident = {});
-[[nodiscard]] std::size_t encode_datagram(const Headers& headers, std::span<const std::span<const std::byte>> payload,
-                                          const Flow& flow, std::span<std::byte> out, Ipv4Ident ident = {});
 
 // Ethernet, IP and UDP headers for a UDP payload of this size; returns their bytes.
 std::size_t encode_frame_headers(const Flow& flow, std::size_t udp_payload_bytes,

@@ -1,6 +1,6 @@
-// Several packets in one plain datagram, as local peers send them. Nothing need say where the next begins: a packet
-// that cannot have a payload ends where its headers do, and its ICRC; one that can has kWholePayload of it, or is the
-// last.
+// Several packets in one plain datagram, as local peers send them to each other once the broker has introduced them.
+// From anybody else such a datagram is malformed. Nothing need say where the next begins: a packet that cannot have a
+// payload ends where its headers do, and its ICRC; one that can has kWholePayload of it, or is the last.
 #pragma once
 
 #include <cstddef>

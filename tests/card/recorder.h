@@ -38,12 +38,18 @@ class Recorder {
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data) { std::copy(data.begin(), data.end(), to); }
   void read(nic::BusRead purpose, const void*, std::size_t bytes) {
-    if (purpose != nic::BusRead::payload) reads.push_back({purpose, bytes});
+    if (purpose == nic::BusRead::work_under_way) {
+      under_way.push_back({purpose, bytes});
+    } else if (purpose != nic::BusRead::payload) {
+      reads.push_back({purpose, bytes});
+    }
   }
+  void write(nic::BusWrite, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool) { return true; }
 
-  std::vector<Read> reads;  // but for payload
+  std::vector<Read> reads;      // but for payload,
+  std::vector<Read> under_way;  //   and for what has been sent before
   std::vector<std::byte> sent;
   std::uint64_t packets = 0;
   std::vector<bool> lasts;  // of each packet: does it say that it is the last?

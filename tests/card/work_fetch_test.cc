@@ -76,6 +76,16 @@ TEST(FetchAndDrop, NIsTheDevices) {
   EXPECT_THAT(card.take_reads(), ElementsAre(works(3), works(3), works(1)));
 }
 
+// Whether the entry is still at hand is not the card's to say: it tells the world of each that it completes.
+TEST(WorkUnderWay, IsToldOfForEachCompletion) {
+  LonelyCard card(kSmallCard);
+  host::QueuePair& qp = card.add_qp();
+  for (int i = 0; i < 3; ++i) card.send(qp, 0, 64);
+  card.turn_all();
+  const Read once{nic::BusRead::work_under_way, nic::kWorkHeadBytes};
+  EXPECT_THAT(card.world.under_way, ElementsAre(once, once, once));
+}
+
 TEST(CachedWork, EightAreFetchedTogetherAndSevenAreFound) {
   LonelyCard card(with_cache(4));
   host::QueuePair& qp = card.add_qp();

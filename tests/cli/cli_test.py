@@ -269,6 +269,8 @@ metric = "mac_gbps"
     def test_what_makes_no_sense_is_refused_with_its_place(self):
         self.write(self.plan, self.PLAN.replace("messages", "mesages"))
         self.refused("sim", self.plan, says=f"{self.plan}:6:1: there is no setting 'mesages'. Did you mean 'messages'?")
+        self.write(self.plan, "[[[[")
+        self.refused("sim", self.plan, says=f"{self.plan}:1:3: ")
         self.write(self.plan, self.PLAN)
         self.write(self.card, self.CARD + "clock = 300\n")
         self.refused("sim", self.plan, says=f"{self.card}:4:1: ")

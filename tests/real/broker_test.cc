@@ -10,15 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <net/if.h>
-#include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
+#include "alone.h"
+#include "bare_lane.h"
 #include "broker_list.h"
 #include "lanes.h"
 #include "world/real/broker/broker_client.h"
@@ -149,46 +147,29 @@ TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
   }
 }
 
-// ---- a broker of one's own, in a network namespace of its own
-
-// What the child of a fork says, as its exit code.
-constexpr int kWell = 0, kNotWell = 1, kNoNamespace = 77;
-
-template <class Deed>
-void alone(Deed&& deed) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const bool apart = unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
-    const Descriptor any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    ifreq loopback{};
-    std::strcpy(loopback.ifr_name, "lo");
-    loopback.ifr_flags = IFF_UP;
-    (void)ioctl(any.get(), SIOCSIFFLAGS, &loopback);
-    _exit(!apart ? kNoNamespace : deed() ? kWell : kNotWell);
+// Bug: whoever woke it would have written into whatever it was, or waited until there was room.
+TEST(Broker, TakesNobodyWhoseWakeUpIsNone) {
+  ASSERT_TRUE(BrokerClient::is_there());
+  std::array<int, 2> pipe_ends{-1, -1};
+  ASSERT_EQ(pipe2(pipe_ends.data(), O_CLOEXEC), 0);
+  const Descriptor reads(pipe_ends[0]), writes(pipe_ends[1]), wake(eventfd(0, EFD_CLOEXEC));
+  const Descriptor file(memfd_create("no wake-up", MFD_CLOEXEC)),
+      sealed = make_shared_memory("door", sizeof(SharedStatus));
+  for (const auto& [door_bell, code] :
+       {std::pair{writes.get(), EINVAL}, std::pair{file.get(), EINVAL}, std::pair{wake.get(), 0}}) {
+    Message hello(Topic::hello);
+    hello.hello.address_count = 1;
+    hello.hello.addresses[0] = wire::Address::v4(127, 0, 7, 1);
+    Conversation program = call_broker();
+    ASSERT_TRUE(program.say(hello, {}, std::array{sealed.get(), door_bell}));
+    const auto answer = program.wait(kPatienceMilliseconds);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->message.code, code);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kNoNamespace) GTEST_SKIP() << "making network namespaces is not allowed here";
-  EXPECT_EQ(WEXITSTATUS(status), kWell);
+  EXPECT_NE(fcntl(wake.get(), F_GETFL) & O_NONBLOCK, 0) << "nobody waits for one whose count is full";
 }
 
-pid_t process_of(const Conversation& broker) {
-  ucred other{};
-  socklen_t bytes = sizeof other;
-  return getsockopt(broker.fd(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 ? other.pid : 0;
-}
-
-bool answers(Conversation& broker, int milliseconds) {
-  return broker.say(Message(Topic::list)) && broker.wait(milliseconds).has_value();
-}
-
-double seconds_of_processor(pid_t process) {
-  clockid_t clock{};
-  timespec spent{};
-  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &spent) != 0) return -1;
-  return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
-}
+// ---- a broker of one's own, in a network namespace of its own
 
 TEST(Broker, HasAllDescriptorsThatItMayHave) {
   alone([] {
@@ -222,41 +203,6 @@ TEST(Broker, WaitsForDescriptorsAsleep) {
     return callers.back().wait(kPatienceMilliseconds).has_value();
   });
 }
-
-// No more than what a lane says to the broker.
-struct BareLane {
-  explicit BareLane(std::uint8_t host) : address(wire::Address::v4(127, 0, 7, host)) {
-    Message hello(Topic::hello);
-    hello.hello.address_count = 1;
-    hello.hello.addresses[0] = address;
-    talk.say(hello, {}, std::array{shared_status.get(), wake.get()});
-    if (const auto in = talk.wait(kPatienceMilliseconds); in && in->message.code == 0)
-      lane_number = in->message.lane_number;
-  }
-  // What it is answered when it wants to meet another.
-  std::optional<Incoming> meet(const BareLane& other) {
-    Message question(Topic::meet);
-    question.local_peer = {.address = other.address, .lane_number = other.lane_number};
-    if (!talk.say(question)) return std::nullopt;
-    return news_of(other.lane_number);
-  }
-  // The next that it is told of this lane. Datagrams, and what it is told of others, are passed over: other tests have
-  // lanes, too.
-  std::optional<Incoming> news_of(std::uint32_t lane) {
-    for (;;) {
-      auto in = talk.wait(kPatienceMilliseconds);
-      if (!in) return in;
-      if (in->message.topic == Topic::met && in->message.local_peer.lane_number == lane) return in;
-      datagrams += in->message.topic == Topic::datagram ? 1 : 0;
-    }
-  }
-
-  wire::Address address;
-  Descriptor shared_status = make_shared_memory("door", sizeof(SharedStatus)), wake{eventfd(0, EFD_CLOEXEC)};
-  Conversation talk = call_broker();
-  std::uint32_t lane_number = 0;
-  int datagrams = 0;  // that were passed over
-};
 
 std::size_t descriptors_of(pid_t process) {
   const std::filesystem::directory_iterator all("/proc/" + std::to_string(process) + "/fd");

@@ -75,6 +75,22 @@ class ForeignPeer {
   }
   // A packet of a connection. Its payload fills words, so that no pad is needed.
   void say(const wire::Address& to, const wire::Headers& headers, std::span<const std::byte> payload) {
+    send(to, packet(to, headers, payload));
+  }
+  // The same, behind an ACK that stands in the same datagram, as local peers do it (wire/packed_datagram.h).
+  void say_packed(const wire::Address& to, const wire::Headers& headers, std::span<const std::byte> payload) {
+    wire::Headers ack;
+    ack.bth.opcode = wire::Opcode::rc_ack;
+    ack.bth.destination = headers.bth.destination;
+    std::vector<std::byte> datagram = packet(to, ack, {});
+    const std::vector<std::byte> second = packet(to, headers, payload);
+    datagram.insert(datagram.end(), second.begin(), second.end());
+    send(to, datagram);
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::byte> packet(const wire::Address& to, const wire::Headers& headers,
+                                              std::span<const std::byte> payload) const {
     std::array<std::byte, wire::kMaxHeaderBytes> front{};
     const std::span<const std::byte> head(front.data(), wire::encode_headers(headers, front));
     std::array<std::byte, wire::kIcrcBytes> icrc{};
@@ -82,10 +98,8 @@ class ForeignPeer {
     std::vector<std::byte> datagram(head.begin(), head.end());
     datagram.insert(datagram.end(), payload.begin(), payload.end());
     datagram.insert(datagram.end(), icrc.begin(), icrc.end());
-    send(to, datagram);
+    return datagram;
   }
-
- private:
   [[nodiscard]] wire::Flow flow_to(const wire::Address& to) const {
     return {.source = address_, .destination = to, .source_port = wire::kRocePort};
   }

@@ -201,6 +201,20 @@ TEST_F(FirstWrite, ArrivesThoughTheReceiverHasNotBeenToldOfItsSender) {
   EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
 }
 
+// The receiver's thread sleeps, and when it wakes it hears the broker first.
+TEST_F(FirstWrite, ArrivesThoughTheReceiverHearsOfItsSenderBeforeItLooks) {
+  const Settings s = settings({wire::Address::v4(127, 0, 3, 15)});
+  TestLane a(s), b(s);
+  host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
+  connect(a, *qa, b, *qb, s.addresses[0], 0);
+  {
+    const std::lock_guard busy(b.lane.lock());
+    a.write(*qa, 0, kBytes, 500'000, b.key);
+  }
+  EXPECT_EQ(a.wait().status, nic::Status::success);
+  EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
+}
+
 // Bug: of a local peer's addresses one is told, and what came from another was refused in the same way.
 TEST_F(FirstWrite, ArrivesFromAnAddressThatTheReceiverHasNotBeenToldOf) {
   const Settings s = settings({wire::Address::v4(127, 0, 3, 11), wire::Address::v4(127, 0, 3, 12)});
@@ -210,6 +224,36 @@ TEST_F(FirstWrite, ArrivesFromAnAddressThatTheReceiverHasNotBeenToldOf) {
   a.write(*qa, 0, kBytes, 500'000, b.key);
   EXPECT_EQ(a.wait().status, nic::Status::success);
   EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
+}
+
+// Only the broker says who is on this host. Bug: whoever packed datagrams was taken for a local peer.
+TEST(LaneThatHearsAStranger, DoesNotTakeItsPackedDatagramApart) {
+  Settings s;
+  s.addresses = {wire::Address::v4(127, 0, 3, 16)};
+  s.wire = WireChoice::udp;
+  s.transport = TransportChoice::roce;
+  s.max_qps = 64;
+  TestLane lane(s);
+  const wire::Address theirs = wire::Address::v4(127, 0, 3, 17);
+  ForeignPeer stranger(theirs);
+  host::QueuePair* qp = lane.make_qp();
+  lane.connect(*qp, theirs, wire::Qpn(9U << 17 | 77));
+  const std::array<std::byte, 8> payload{std::byte{1}, std::byte{2}, std::byte{3}};
+  wire::Headers h;
+  h.bth.opcode = wire::Opcode::rc_write_only;
+  h.bth.destination = qp->qpn();
+  h.bth.ack_request = true;
+  h.reth = {.address = 64, .key = lane.key, .length = 8};
+  const auto refused = [&] {
+    const std::lock_guard guard(lane.lane.lock());
+    return lane.lane.device().card().counters.get(Refusal::payload_not_allowed);
+  };
+  stranger.say_packed(s.addresses[0], h, payload);
+  EXPECT_TRUE(eventually([&] { return refused() == 1; }));
+  EXPECT_FALSE(lane.holds(64, payload.data(), payload.size()));
+  stranger.say(s.addresses[0], h, payload);
+  EXPECT_TRUE(eventually([&] { return lane.holds(64, payload.data(), payload.size()); })) << "alone it is sound";
+  EXPECT_EQ(refused(), 1U);
 }
 
 // The peer is not ready, and says when to try again. A program that looks now and then takes that in, and does not come

@@ -100,7 +100,7 @@ class Settings(Run):
                 (["--transport", "star"], {}, "--transport: 'star' is none of auto, roce, srnic"),
                 (["--no-such-flag"], {}, "there is no option '--no-such-flag'"),
                 ([], {"WEFT_WIRE": "tcp"}, "WEFT_WIRE: 'tcp' is none of auto, udp, shm"),
-                ([], {"WEFT_CONFIG": "bad.toml"}, "bad.toml, line 1: loss: '7' is no probability"),
+                ([], {"WEFT_CONFIG": "bad.toml"}, "bad.toml:1: loss: '7' is no probability"),
                 (["--pcap", "no/such/folder/x"], {}, "there is no folder")):
             done = self.weft(*arguments, "--", "echo", "started", **environment)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
@@ -112,6 +112,18 @@ class Settings(Run):
         found = self.environment("--pcap", "x-%p.pcapng")
         self.assertEqual(found["WEFT_PCAP"], str(self.folder / "x-%p.pcapng"))
         self.assertEqual(found["WEFT_CONFIG"], str(self.folder / "weft.toml"))
+
+    def test_a_file_that_anybody_may_have_written_is_left_alone(self):
+        victim = self.folder / "victim"
+        victim.write_text("all that I know\n")
+        (self.folder / "weft.toml").write_text(f'pcap = "{victim}"\nseed = 3\n')
+        (self.folder / "weft.toml").chmod(0o666)
+        done = self.weft("--", "env", "-0")
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, "weft: weft.toml is not read: everybody may write it\n"))
+        found = done.stdout.split("\0")
+        self.assertIn("WEFT_CONFIG=", found)  # so that the program does not find it either
+        self.assertEqual([line for line in found if line.startswith("WEFT_PCAP")], [])
 
     def test_libraries_come_first_and_the_broker_is_known(self):
         libraries = Path(WEFT).resolve().parent.parent / "lib" / "weft"
@@ -171,6 +183,58 @@ class Sysfs(Run):
         folder = Path(self.environment("--addr", "127.0.0.1")["WEFT_SYSFS"])
         self.assertNotEqual(folder.parent, taken)
         self.assertEqual(stat.S_IMODE(folder.parent.stat().st_mode), 0o755)
+
+    def test_a_folder_of_another_name_is_found_again(self):
+        """Each start left one behind."""
+        taken = self.folder / f"weft-{os.geteuid()}"
+        taken.mkdir()
+        taken.chmod(0o777)
+        first = self.environment("--addr", "127.0.0.1")["WEFT_SYSFS"]
+        self.assertEqual(self.environment("--addr", "127.0.0.1")["WEFT_SYSFS"], first)
+
+    def test_many_may_be_the_first(self):
+        """As the ranks of an MPI program are. Some found the folder gone just when they looked, and failed with EIO."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
+        command = [WEFT, "run", "--addr", "127.0.0.1", "--", "cat", SYSFS / "weft0/node_type"]
+        for turn in range(8):
+            empty = self.folder / str(turn)
+            empty.mkdir()
+            started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env={**clean, "TMPDIR": str(empty)}) for _ in range(20)]
+            self.assertEqual({p.communicate()[0] for p in started}, {"1: CA\n"})
+
+    def test_folders_go_when_their_programs_have_ended(self):
+        def age(folder):
+            os.utime(folder, (0, 0))
+            return folder
+
+        ended = [age(Path(self.environment("--addr", f"127.0.3.{i}")["WEFT_SYSFS"])) for i in range(1, 9)]
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
+        command = [WEFT, "run", "--addr", "127.0.3.9", "--", "sh", "-c", "echo $WEFT_SYSFS; cat"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env={**clean, "TMPDIR": str(self.folder)}) as runs:
+            used = age(Path(runs.stdout.readline().strip()))
+            new = Path(self.environment("--addr", "127.0.3.10")["WEFT_SYSFS"])
+            left = {p for p in new.parent.iterdir() if p.name.startswith("sysfs-")}
+            self.assertEqual(left, {used, new})
+            self.assertEqual([p for p in ended if p.exists()], [])
+
+    def test_nobody_waits_until_many_folders_have_gone(self):
+        """A first start took minutes to remove those of years, and the others waited for it."""
+        home = Path(self.environment("--addr", "127.0.3.1")["WEFT_SYSFS"]).parent
+        for i in range(100):
+            (home / f"sysfs-{i:016x}").mkdir()
+            os.utime(home / f"sysfs-{i:016x}", (0, 0))
+
+        def left():
+            self.output("--addr", "127.0.3.1", "--", "true")
+            return sum(1 for _ in home.glob("sysfs-*"))
+
+        first = left()
+        self.assertTrue(50 < first < 101, first)
+        for _ in range(20):
+            last = left()
+        self.assertEqual(last, 1)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("runuser"), "needs root to become somebody else")
     def test_an_ordinary_user_sees_it_too(self):

@@ -63,8 +63,8 @@ inline Owned<ibv_qp> make_qp(ibv_pd* pd, ibv_cq* cq, std::uint32_t depth) {
   return Owned<ibv_qp>(must(ibv_create_qp(pd, &init), "ibv_create_qp"));
 }
 
-// Gives up on a silent peer after about half a second.
-inline void connect(ibv_qp* qp, std::uint32_t psn, const Address& peer) {
+// Gives up on a silent peer after about half a second, unless `timeout` (4.096 us * 2^timeout, eight times) says more.
+inline void connect(ibv_qp* qp, std::uint32_t psn, const Address& peer, std::uint8_t timeout = 14) {
   ibv_qp_attr a{};
   a.qp_state = IBV_QPS_INIT;
   a.port_num = 1;
@@ -84,7 +84,7 @@ inline void connect(ibv_qp* qp, std::uint32_t psn, const Address& peer) {
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
        "to RTR");
   a.qp_state = IBV_QPS_RTS;
-  a.timeout = 14;
+  a.timeout = timeout;
   a.retry_cnt = 7;
   a.rnr_retry = 7;
   a.sq_psn = psn;

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 import source  # noqa: E402
+import together  # noqa: E402
 
 COLUMNS = 120
 FUNCTION_LINES = 70
@@ -26,6 +27,15 @@ IMPORT_RULE = "base <- wire <- nic <- host <- native, cm <- world <- lab, verbs,
 # The rooms inside src/world/real/, by the same rule. Tests may include any.
 REAL_ORDER = {"os": 0, "settings": 1, "udp": 2, "shm": 2, "broker": 3, "port": 4, "lane": 5}
 REAL_RULE = "os <- settings <- udp, shm <- broker <- port <- lane"
+# The rooms inside src/nic/, by the same rule. Files that stand in src/nic/ itself belong to one of three of them.
+NIC_ORDER = {"ground": 0, "caches": 1, "memory": 2, "schedule": 3, "congestion": 4, "core": 5, "rc": 6, "roce": 7,
+             "srnic": 7, "ud": 7, "card": 8}
+NIC_FILES = {
+    "ground": "context control counters formats queues reorder_notes rights ring_entry slots under_way world".split(),
+    "core": "card_state completions core host_memory on_chip page_walk reveal scatter_gather work_fetch".split(),
+    "card": ["card"]}
+NIC_RULE = "ground <- caches <- memory <- schedule <- congestion <- core <- rc <- roce, srnic, ud <- card"
+HOST_MEMORY = "src/nic/host_memory.h"  # the card's only way to what lies in host memory
 PUBLIC_INCLUDES = {"tl/expected.hpp"}  # besides the standard library: until std::expected arrives with C++23
 PUBLIC_RULE = 'public headers include only the standard library, <tl/expected.hpp> and "weft/…"'
 PURE = {"base", "wire", "nic", "host", "native", "cm", "public"}
@@ -149,6 +159,30 @@ def check_real_rooms(path, text):
                           "in, or move it down")
 
 
+def nic_room(path):
+    """The room of a file below nic/ ('nic/rc/admit.h', 'nic/core.h'), or None."""
+    parts = path.split("/")
+    if len(parts) > 2:
+        return parts[1] if parts[1] in NIC_ORDER else None
+    return next((room for room, files in NIC_FILES.items() if parts[-1].split(".")[0] in files), None)
+
+
+def check_nic_rooms(path, text):
+    """Imports inside src/nic/ point one way."""
+    if not path.startswith("src/nic/") or is_test(path) or Path(path).suffix not in CPP:
+        return
+    room = nic_room(path[len("src/"):])
+    if room is None:
+        yield Finding(path, 1, "import", f"src/nic/ has the rooms {NIC_RULE}; put the file into one of them, or name "
+                      "it in NIC_FILES of tests/tidy/tidy.py")
+        return
+    for line, name, quoted in source.includes(text):
+        target = nic_room(name) if quoted and name.startswith("nic/") else room
+        if target != room and NIC_ORDER.get(target, len(NIC_ORDER)) >= NIC_ORDER[room]:
+            yield Finding(path, line, "import", f'"{name}": {room} may not include {target} ({NIC_RULE}); pass it '
+                          "in, or move it down")
+
+
 def check_system_header(path, line, room, name):
     if room in PURE and (name.startswith(SYSTEM_FOLDERS) or name in SYSTEM_HEADERS):
         yield Finding(path, line, "pure", f"<{name}>: {room}/ knows no system, clock, thread or chance; "
@@ -171,6 +205,9 @@ def check_words(path, code):
             if match := re.search(r"\bstd::function\b|\bvirtual\b", line):
                 yield Finding(path, number, "dispatch", f"{match.group()}: the card calls nothing indirectly; "
                               "use a template parameter checked by a concept")
+            if path != HOST_MEMORY and (match := re.search(r"\bconst_cast\b|\bsaved\[|\boldest\(\)\.", line)):
+                yield Finding(path, number, "bus", f"{match.group()}: the card reads and writes host memory through "
+                              f"{HOST_MEMORY}, which tells the world of it")
         if "reinterpret_cast" in line and room != "wire":
             yield Finding(path, number, "cast", "reinterpret_cast outside wire/; use std::as_bytes, std::bit_cast or "
                           f"memcpy, or give the reason in {ALLOW}")
@@ -196,6 +233,7 @@ def check_cpp(path, text):
     code = source.strip_comments(text)
     yield from check_includes(path, text)
     yield from check_real_rooms(path, text)
+    yield from check_nic_rooms(path, text)
     yield from check_words(path, code)
     yield from check_functions(path, text)
     if path.endswith(".h") and not re.search(r"^#pragma once$", code, re.MULTILINE):
@@ -256,6 +294,15 @@ def check_docs(path, text, known):
                               "src/, or its file name")
 
 
+# ---- rules for files that are compiled as one ------------------------------------------------------------------------
+
+
+def check_together(texts):
+    for path, line, name, other in together.clashes(texts):
+        yield Finding(path, line, "together", f"{name} is local to {other}, too, and both may be compiled as one; "
+                      "say in its name what it is of, or move what both need to a header")
+
+
 # ---- exceptions ------------------------------------------------------------------------------------------------------
 
 
@@ -307,16 +354,19 @@ def check(root):
     exceptions, findings = read_allowances(root)
     paths = project_files(root)
     known = names_of(paths)
+    texts = {}
     for path in paths:
         data = (root / path).read_bytes()
         if b"\0" in data:
             continue
         text = data.decode("utf-8", errors="replace")
+        texts[path] = text
         findings += check_text(path, text)
         if Path(path).suffix in CPP:
             findings += check_cpp(path, text)
         if path in DOCS:
             findings += check_docs(path, text, known)
+    findings += check_together(texts)
     kept = [f for f in findings if not any(e.covers(f) for e in exceptions)]
     for e in exceptions:
         if not any(e.covers(f) for f in findings):

@@ -22,6 +22,14 @@ def findings(files):
         return tidy.check(root)
 
 
+def folder_of(room):
+    return "nic/rc" if room == "nic" else room  # the card has rooms inside
+
+
+def a_file_of(room):
+    return f"src/{folder_of(room)}/a.cc"
+
+
 def rules(path, text):
     return [f.rule for f in findings({path: text})]
 
@@ -41,7 +49,8 @@ class Imports(Case):
             for target in rooms:
                 allowed = room == target or tidy.ORDER[target] < tidy.ORDER[room]
                 expected = [] if allowed else ["import"]
-                self.assertEqual(rules(f"src/{room}/a.cc", f'#include "{target}/b.h"\n'), expected, (room, target))
+                text = f'#include "{folder_of(target)}/b.h"\n'
+                self.assertEqual(rules(a_file_of(room), text), expected, (room, target))
 
     def test_the_rule_reads_left_to_right(self):
         self.breaks("import", "src/wire/parse.cc", '#include "nic/card.h"\n')
@@ -60,6 +69,23 @@ class Imports(Case):
         self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
         self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
 
+    def test_rooms_of_the_card_point_one_way(self):
+        self.breaks("import", "src/nic/congestion/a.h", HEADER + '#include "nic/srnic/b.h"\n')
+        self.breaks("import", "src/nic/schedule/a.h", HEADER + '#include "nic/core.h"\n')
+        self.breaks("import", "src/nic/roce/a.h", HEADER + '#include "nic/srnic/b.h"\n')
+        self.breaks("import", "src/nic/context.h", HEADER + '#include "nic/memory/memory.h"\n')
+        self.breaks("import", "src/nic/core.h", HEADER + '#include "nic/card.h"\n')
+        self.breaks("import", "src/nic/rc/a.h", HEADER + '#include "nic/attic/b.h"\n')
+        self.breaks("import", "src/nic/attic.h", HEADER)
+        self.breaks("import", "src/nic/attic/a.h", HEADER)
+        self.keeps("src/nic/srnic/a.h", HEADER + '#include "nic/rc/b.h"\n#include "nic/core.h"\n')
+        self.keeps("src/nic/card.h", HEADER + '#include "nic/ud/b.h"\n#include "nic/roce/b.h"\n')
+        self.keeps("src/nic/caches/a_test.cc", '#include "nic/core.h"\n')
+
+    def test_every_room_of_the_card_is_there(self):
+        rule = tidy.NIC_RULE.replace(" <- ", ", ").split(", ")
+        self.assertEqual(rule, list(tidy.NIC_ORDER))
+
     def test_rooms_of_the_real_world_point_one_way(self):
         self.breaks("import", "src/world/real/shm/a.cc", '#include "world/real/port/b.h"\n')
         self.breaks("import", "src/world/real/shm/a.cc", '#include "world/real/udp/b.h"\n')
@@ -70,10 +96,10 @@ class Imports(Case):
 
     def test_the_public_interface_starts_at_native(self):
         for room in ["base", "wire", "nic", "host", "cm"]:
-            self.breaks("import", f"src/{room}/a.cc", '#include "weft/device.h"\n')
-            self.breaks("import", f"src/{room}/a.cc", "#include <weft/device.h>\n")
+            self.breaks("import", a_file_of(room), '#include "weft/device.h"\n')
+            self.breaks("import", a_file_of(room), "#include <weft/device.h>\n")
         for room in ["native", "world/sim", "lab", "verbs", "storage", "cli"]:
-            self.keeps(f"src/{room}/a.cc", '#include "weft/device.h"\n#include <weft/task.h>\n')
+            self.keeps(a_file_of(room), '#include "weft/device.h"\n#include <weft/task.h>\n')
 
     def test_native_knows_no_world(self):
         self.breaks("import", "src/native/a.cc", '#include "world/sim/world.h"\n')
@@ -91,8 +117,8 @@ class Imports(Case):
         self.keeps("include/weft/a.h", HEADER + '#include <span>\n#include "weft/b.h"\n#include <weft/c.h>\n')
 
     def test_paths_start_at_a_room(self):
-        self.breaks("import", "src/nic/a.cc", '#include "context.h"\n')
-        self.breaks("import", "src/nic/a.cc", '#include "../host/queue.h"\n')
+        self.breaks("import", "src/nic/rc/a.cc", '#include "context.h"\n')
+        self.breaks("import", "src/nic/rc/a.cc", '#include "../host/queue.h"\n')
         self.breaks("import", "src/attic/a.cc", '#include "wire/types.h"\n')
         self.keeps("src/wire/a.cc", "#include <isa-l/crc.h>\n")
 
@@ -106,9 +132,9 @@ class Purity(Case):
             for name in ["sys/socket.h", "netinet/in.h", "arpa/inet.h", "linux/if.h", "pthread.h", "unistd.h",
                          "fcntl.h", "poll.h", "thread", "mutex", "condition_variable", "chrono", "ctime", "time.h",
                          "random"]:
-                self.breaks("pure", f"src/{room}/a.cc", f"#include <{name}>\n")
+                self.breaks("pure", a_file_of(room), f"#include <{name}>\n")
         self.breaks("pure", "include/weft/a.h", HEADER + "#include <chrono>\n")
-        self.keeps("src/nic/a.cc", "#include <cstdint>\n#include <span>\n")
+        self.keeps("src/nic/rc/a.cc", "#include <cstdint>\n#include <span>\n")
 
     def test_their_tests_may(self):
         self.keeps("src/wire/a_test.cc", "#include <thread>\n#include <random>\n")
@@ -128,21 +154,28 @@ class Determinism(Case):
         for room in ["base", "wire", "nic", "host", "native", "cm", "world/sim", "world/direct"]:
             for code in ["auto t = std::chrono::steady_clock::now();", "auto t = system_clock::now();",
                          "std::random_device device;", "int n = rand();"]:
-                self.breaks("deterministic", f"src/{room}/a.cc", code + "\n")
-        self.keeps("src/nic/a.cc", "int n = operand(1);  // not rand()\nconst char* s = \"steady_clock\";\n")
+                self.breaks("deterministic", a_file_of(room), code + "\n")
+        self.keeps("src/nic/rc/a.cc", "int n = operand(1);  // not rand()\nconst char* s = \"steady_clock\";\n")
 
     def test_no_unordered_containers(self):
         for room in ["base", "wire", "nic", "host", "native", "cm", "world/sim"]:
-            self.breaks("deterministic", f"src/{room}/a.cc", "std::unordered_map<int, int> m;\n")
+            self.breaks("deterministic", a_file_of(room), "std::unordered_map<int, int> m;\n")
         self.keeps("src/cli/a.cc", "std::unordered_map<int, int> m;\n")
-        self.keeps("src/nic/a.cc", "std::map<int, int> m;\n")
+        self.keeps("src/nic/rc/a.cc", "std::map<int, int> m;\n")
 
 
 class Words(Case):
+    def test_the_card_goes_to_host_memory_by_one_way(self):
+        for code in ["auto& w = const_cast<Work&>(entry);", "auto& s = c.saved[0];", "ring.oldest().count = 0;"]:
+            self.breaks("bus", "src/nic/rc/a.h", HEADER + code + "\n")
+            self.keeps("src/host/a.h", HEADER + code + "\n")
+            self.keeps(tidy.HOST_MEMORY, HEADER + code + "\n")
+        self.keeps("src/nic/rc/a.h", HEADER + "const SavedResponse& s = read_saved(core, c, 0);\n")
+
     def test_the_card_calls_nothing_indirectly(self):
-        self.breaks("dispatch", "src/nic/a.h", HEADER + "std::function<void()> f;\n")
-        self.breaks("dispatch", "src/nic/star/a.h", HEADER + "struct A { virtual void f() = 0; };\n")
-        self.keeps("src/nic/a.h", HEADER + "// a virtual address\nstd::uint64_t virtual_address;\n")
+        self.breaks("dispatch", "src/nic/rc/a.h", HEADER + "std::function<void()> f;\n")
+        self.breaks("dispatch", "src/nic/srnic/a.h", HEADER + "struct A { virtual void f() = 0; };\n")
+        self.keeps("src/nic/rc/a.h", HEADER + "// a virtual address\nstd::uint64_t virtual_address;\n")
         self.keeps("src/cli/a.h", HEADER + "std::function<void()> f;\n")
 
     def test_casts_only_at_the_wire(self):
@@ -260,6 +293,44 @@ class Docs(Case):
         self.keeps("docs/a.md", "`nic/gone.h`\n" * 400)
 
 
+class Together(Case):
+    def found(self, a, b, cmake="weft_compile_together(x)\n"):
+        """What tidy says of two files with these lines in their anonymous namespaces."""
+        texts = [f"namespace weft {{\nnamespace {{\n\n{code}\n\n}}  // namespace\n}}  // namespace weft\n"
+                 for code in (a, b)]
+        files = {"src/lab/CMakeLists.txt": cmake, "src/lab/a.cc": texts[0], "src/lab/deep/b.cc": texts[1]}
+        return [(f.path, f.line, f.rule) for f in findings(files)]
+
+    def test_no_local_name_is_in_two_files(self):
+        for code in ["struct Options {\n  int n = 0;\n};", "class A : public B {\n};", "enum class E { a };",
+                     "int run(const A& a) {\n}", "std::vector<int>& all();", "const char* text(\n    A a);",
+                     "constexpr int kA = 1;", "constexpr std::array<int, 2> kA{1, 2};", "const char kA[] = {};",
+                     "[[nodiscard]] bool is_it(int n) { return true; }", "template <class T>\nT one(T t) {\n}"]:
+            line = 5 if code.startswith("template") else 4
+            self.assertEqual(self.found(code, code), [("src/lab/deep/b.cc", line, "together")], code)
+        self.assertEqual(self.found("constexpr int kA = 1, kB = 2;", "constexpr int kB = 2;"),
+                         [("src/lab/deep/b.cc", 4, "together")])
+
+    def test_an_alias_may_mean_the_same_twice(self):
+        self.assertEqual(self.found("using A = int;\nusing b::C;", "using A = int;\nusing b::C;"), [])
+        self.assertEqual(self.found("using A = int;", "using A = long;"), [("src/lab/deep/b.cc", 4, "together")])
+        self.assertEqual(self.found("using b::C;", "struct C {};"), [("src/lab/deep/b.cc", 4, "together")])
+
+    def test_what_is_not_local_or_no_name(self):
+        for code in ["}  // namespace\nint f() {\n}\nnamespace {", "struct A;", "static_assert(f(1));",
+                     "TEST(A, b) {\n}", "// int f()", "using namespace c;"]:
+            self.assertEqual(self.found(code, code), [], code)
+        self.assertEqual(self.found("void f() {\n  int g(1);\n}", "void g() {\n}"), [])
+
+    def test_only_where_files_are_compiled_as_one(self):
+        self.assertEqual(self.found("int f();", "int f();", cmake="weft_library(x)\n"), [])
+        apart = "weft_compile_together(x APART c.cc deep/b.cc)\n"
+        self.assertEqual(self.found("int f();", "int f();", cmake=apart), [])
+        files = {"src/lab/CMakeLists.txt": "weft_compile_together(x)\n", "src/cm/CMakeLists.txt": ""}
+        code = "namespace {\nint f();\n}\n"
+        self.assertEqual(findings(files | {"src/lab/a.cc": code, "src/cm/a.cc": code}), [])
+
+
 class Exceptions(Case):
     CAST = "auto* p = reinterpret_cast<const char*>(q);\n"
 
@@ -273,8 +344,8 @@ class Exceptions(Case):
 
     def test_for_one_function(self):
         body = "() {\n" + "  x = 1;\n" * 70 + "}\n"
-        files = {"src/nic/a.cc": "void f" + body + "void g" + body,
-                 tidy.ALLOW: "function-length src/nic/a.cc:f one table of transitions\n"}
+        files = {"src/nic/rc/a.cc": "void f" + body + "void g" + body,
+                 tidy.ALLOW: "function-length src/nic/rc/a.cc:f one table of transitions\n"}
         self.assertEqual([f.name for f in findings(files)], ["g"])
 
     def test_that_nobody_needs(self):

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "nic/memory/scatter_gather.h"
+#include "host/posted_work.h"
+#include "nic/scatter_gather.h"
 #include "nic/srnic/streams.h"
 #include "wire/frame.h"
 
@@ -352,7 +353,7 @@ void Attack::check_requester(const nic::Context& c) {
   require(posted != 0 || sent == 0, "PSNs under way without work");
   std::uint32_t reads = 0;
   for (std::uint32_t i = c.sq_done; i != c.sq_next; ++i) {
-    const nic::Work& w = nic::work_at(c, i);
+    const nic::Work& w = host::posted_work(c, i);
     const bool answered = c.dialect == nic::Dialect::srnic && (w.flags & nic::WorkFlags::answered) != 0;
     reads += nic::reads_back(w.kind) && !answered ? 1 : 0;
   }

@@ -35,9 +35,9 @@ void RecordingWorld::dma_write(std::byte* to, std::span<const std::byte> data) {
   std::memcpy(to, data.data(), data.size());
 }
 
-std::size_t RecordingWorld::fetch(std::span<const nic::OneCopyPiece>) {
+std::size_t RecordingWorld::fetch(std::span<const nic::OneCopyPiece> pieces) {
   ++fetches;
-  return 0;
+  return fetcher != nullptr ? fetcher(pieces) : 0;
 }
 
 // ---- the peer -------------------------------------------------------------------------------------------------
@@ -99,6 +99,8 @@ host::DeviceConfig Victim::config() {
   c.card.max_cqs = 8;
   c.card.max_srqs = 4;
   c.card.region_slot_bits = 6;
+  c.card.reorder_notes = 128;  // a fuzzer makes a card for each input: what takes time to make is small
+  c.card.retry_rings = 16;
   c.gids = {kOurAddress, kOurSecondAddress, kOurSixAddress};
   c.mtu = 1024;
   return c;
@@ -113,7 +115,7 @@ Victim::Victim(std::uint64_t seed)
       other_domain_(*device_.create_domain()),
       cq_(*device_.create_cq(1024)),
       memory_(kMemoryBytes, std::byte{0xA5}),
-      guarded_(kMemoryBytes, true),
+      guarded_(kMemoryBytes, 1),
       contexts_before_(device_.card().contexts.size()) {
   memory_before_ = memory_;
   (void)collect();
@@ -134,7 +136,8 @@ Area Victim::allocate_at(std::uint64_t address, std::size_t bytes, nic::Rights r
   area.key = *device_.register_region(domain, {area.bytes.data(), bytes, address, rights});
   const auto contents = pattern(bytes, static_cast<unsigned>(area.offset));
   std::copy(contents.begin(), contents.end(), area.bytes.begin());
-  std::fill_n(guarded_.begin() + static_cast<std::ptrdiff_t>(area.offset), bytes, false);
+  std::copy(contents.begin(), contents.end(), memory_before_.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  std::fill_n(guarded_.begin() + static_cast<std::ptrdiff_t>(area.offset), bytes, char{0});
   (void)collect();
   return area;
 }
@@ -206,7 +209,11 @@ Effects Victim::receive_burst(const Crafted& packet, std::uint32_t packets, std:
 Effects Victim::receive_all(std::span<const Crafted> packets) {
   std::vector<wire::Packet> batch;
   for (const Crafted& p : packets) batch.push_back(p.packet());
-  card_.on_packets(world_.now, batch);
+  return receive_packets(batch);
+}
+
+Effects Victim::receive_packets(std::span<const wire::Packet> packets) {
+  card_.on_packets(world_.now, packets);
   return settle();
 }
 
@@ -292,7 +299,7 @@ Effects Victim::collect() {
   return out;
 }
 
-void Victim::collect_refusals(Effects& out) {
+WEFT_NOT_TRACED void Victim::collect_refusals(Effects& out) {
   for (std::size_t i = 0; i < refusals_before_.size(); ++i) {
     const std::uint64_t count = device_.card().counters.get(static_cast<Refusal>(i));
     if (count != refusals_before_[i]) out.refusals.emplace_back(static_cast<Refusal>(i), count - refusals_before_[i]);
@@ -300,35 +307,40 @@ void Victim::collect_refusals(Effects& out) {
   }
 }
 
-void Victim::collect_contexts(Effects& out) {
+WEFT_NOT_TRACED void Victim::collect_contexts(Effects& out) {
   nic::ContextTable& contexts = device_.card().contexts;
   for (std::uint32_t slot = 0; slot < contexts.size(); ++slot) {
     ContextBytes bytes;
     std::memcpy(bytes.data(), &contexts[slot], bytes.size());
     // Where the timers keep it is their business: others' timers move it.
     std::fill_n(bytes.begin() + offsetof(nic::Context, timer), sizeof(nic::Context::timer), std::byte{0});
-    if (bytes == contexts_before_[slot]) continue;
+    if (std::memcmp(bytes.data(), contexts_before_[slot].data(), bytes.size()) == 0) continue;
     contexts_before_[slot] = bytes;
     out.touched.push_back(contexts[slot].qpn);
   }
 }
 
-void Victim::collect_memory(Effects& out) {
-  constexpr std::size_t kChunk = 1024;  // most of it is as it was
-  const std::size_t end = std::min((allocated_ / kChunk + 4) * kChunk, memory_.size());
-  for (std::size_t chunk = 0; chunk < end; chunk += kChunk) {
-    const auto now = std::span(memory_).subspan(chunk, kChunk);
-    const auto before = std::span(memory_before_).subspan(chunk, kChunk);
-    if (std::memcmp(now.data(), before.data(), kChunk) == 0) continue;
-    for (std::size_t i = 0; i < kChunk; ++i) {
-      if (now[i] != before[i]) note_written(chunk + i, out);
+// Most of it is as it was: large stretches are compared at once, and only the bytes of small ones one by one.
+WEFT_NOT_TRACED void Victim::collect_memory(Effects& out) {
+  constexpr std::size_t kLarge = 1024, kSmall = 64;
+  const std::size_t end = std::min((allocated_ / kLarge + 4) * kLarge, memory_.size());
+  const auto same = [&](std::size_t at, std::size_t bytes) {
+    return std::memcmp(memory_.data() + at, memory_before_.data() + at, bytes) == 0;
+  };
+  for (std::size_t large = 0; large < end; large += kLarge) {
+    if (same(large, kLarge)) continue;
+    for (std::size_t small = large; small < large + kLarge; small += kSmall) {
+      if (same(small, kSmall)) continue;
+      for (std::size_t i = small; i < small + kSmall; ++i) {
+        if (memory_[i] != memory_before_[i]) note_written(i, out);
+      }
+      std::memcpy(memory_before_.data() + small, memory_.data() + small, kSmall);
     }
-    std::copy(now.begin(), now.end(), before.begin());
   }
 }
 
-void Victim::note_written(std::size_t at, Effects& out) const {
-  if (guarded_[at]) out.guards_broken = true;
+WEFT_NOT_TRACED void Victim::note_written(std::size_t at, Effects& out) const {
+  if (guarded_[at] != 0) out.guards_broken = true;
   const bool adjoins = !out.written.empty() && out.written.back().offset + out.written.back().bytes == at;
   if (!adjoins) out.written.push_back({at, 0});
   ++out.written.back().bytes;

@@ -51,17 +51,19 @@ class RecordingWorld {
   void notify(const nic::Event& event);
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data);
-  std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);
+  std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);  // none, unless there is a fetcher
   nic::BurstLimits burst_limits(const wire::Flow&, wire::Qpn) { return {}; }
   void revoke_all() {}
   void revoke(const std::byte*, std::uint64_t) {}
   void read(nic::BusRead, const void*, std::size_t) {}
+  void write(nic::BusWrite, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   bool reach(std::byte*, std::size_t, bool writes) { return writes ? writable : readable; }
 
   Time now = 0;
   bool readable = true, writable = true;  // what is behind on-demand regions
-  std::uint32_t fetches = 0;              // of exported payloads, none of which is there
+  std::uint32_t fetches = 0;              // of exported payloads
+  std::size_t (*fetcher)(std::span<const nic::OneCopyPiece>) = nullptr;
   std::vector<Crafted> sent;
   std::vector<nic::Event> events;
 
@@ -169,8 +171,9 @@ class Victim {
   // -- inputs, and all that each of them causes --
   Effects receive(const Crafted& packet);
   Effects receive_burst(const Crafted& packet, std::uint32_t packets,
-                        std::size_t one_copy_bytes);        // its payload stays with the sender
-  Effects receive_all(std::span<const Crafted> packets);    // before the card has a chance to answer the first
+                        std::size_t one_copy_bytes);      // its payload stays with the sender
+  Effects receive_all(std::span<const Crafted> packets);  // before the card has a chance to answer the first
+  Effects receive_packets(std::span<const wire::Packet> packets);
   Effects receive_frame(std::span<const std::byte> frame);  // bytes from the wire
   Effects receive_datagram(std::span<const std::byte> udp_payload, const wire::Flow& flow);
   Effects post(Connection& c, const host::WorkRequest& request);
@@ -205,7 +208,7 @@ class Victim {
   host::Domain domain_, other_domain_;
   host::CompletionQueue* cq_;
   std::vector<std::byte> memory_, memory_before_;
-  std::vector<bool> guarded_;
+  std::vector<char> guarded_;  // by byte, 1: nobody may touch it. Not bits: those are set one by one
   std::size_t allocated_ = 0;
   std::uint32_t next_peer_ = 0;
   bool held_ = false;

@@ -5,12 +5,12 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cli/bench/connections/bench.h"
 #include "cli/bench/loss.h"
 #include "cli/bench/measure.h"
+#include "cli/bench/number_json.h"
 #include "cli/bench/samples.h"
 #include "cli/bench/side_by_side.h"
 #include "cli/commands.h"
@@ -18,21 +18,21 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   bool peers = false, json = false;
   unsigned rounds = 5;
   std::string address = "127.0.0.1", only;
 };
 
-struct Row {
+struct BenchRow {
   Measure measure;
   Samples samples;
 };
 
-void run_rounds(std::vector<Row>& rows, unsigned rounds) {
+void run_rounds(std::vector<BenchRow>& rows, unsigned rounds) {
   const bool shown = isatty(STDERR_FILENO) == 1;
   for (unsigned round = 0; round < rounds; ++round) {
-    for (Row& row : rows) {
+    for (BenchRow& row : rows) {
       if (shown) fmt::print(stderr, "\r\033[Kround {} of {}: {}", round + 1, rounds, row.measure.name);
       row.samples.add(row.measure.run());
     }
@@ -40,16 +40,15 @@ void run_rounds(std::vector<Row>& rows, unsigned rounds) {
   if (shown) fmt::print(stderr, "\r\033[K");
 }
 
-std::optional<double> ratio_of(const Row& row, const std::string& beside, const std::vector<Row>& rows) {
-  const auto other = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measure.name == beside; });
+std::optional<double> ratio_of(const BenchRow& row, const std::string& beside, const std::vector<BenchRow>& rows) {
+  const auto other =
+      std::find_if(rows.begin(), rows.end(), [&](const BenchRow& r) { return r.measure.name == beside; });
   return other == rows.end() ? std::nullopt : Samples::ratio(row.samples, other->samples);
 }
 
-nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohmann::json(*n) : nlohmann::json(); }
-
-void print_json(const std::vector<Row>& rows) {
+void print_bench_json(const std::vector<BenchRow>& rows) {
   nlohmann::json out = nlohmann::json::array();
-  for (const Row& row : rows) {
+  for (const BenchRow& row : rows) {
     const nlohmann::json facts{{"name", row.measure.name},   {"value", number_or_null(row.samples.median())},
                                {"unit", row.measure.unit},   {"beside", nullptr},
                                {"ratio", nullptr},           {"runs", row.samples.values().size()},
@@ -64,8 +63,8 @@ void print_json(const std::vector<Row>& rows) {
   fmt::print("{}\n", out.dump(2));
 }
 
-void print_text(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
+void print_bench_text(const std::vector<BenchRow>& rows) {
+  for (const BenchRow& row : rows) {
     for (const Measure::Beside& beside : row.measure.besides) {
       const auto ratio = ratio_of(row, beside.name, rows);
       if (!ratio) continue;
@@ -75,7 +74,7 @@ void print_text(const std::vector<Row>& rows) {
     }
   }
   fmt::print("\n");
-  for (const Row& row : rows) {
+  for (const BenchRow& row : rows) {
     const auto value = row.samples.median();
     const std::string shown = value ? fmt::format("{:>10.2f}", *value) : fmt::format("{:>10}", "-");
     fmt::print("{:<26} {} {:<5} {}{}\n", row.measure.name, shown, row.measure.unit, row.measure.what,
@@ -85,18 +84,19 @@ void print_text(const std::vector<Row>& rows) {
 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-int run(const Options& options) {
+int run_bench(const BenchOptions& options) {
   const BenchPlace place{own_path(), options.address};
   std::vector<Measure> measures = own_measures(place);
   if (options.peers) std::ranges::move(peer_measures(place), std::back_inserter(measures));
-  std::vector<Row> rows;
+  std::vector<BenchRow> rows;
   for (Measure& m : side_by_side(std::move(measures))) {
     if (options.only.empty() || m.name.find(options.only) != std::string::npos) rows.push_back({std::move(m), {}});
   }
   if (rows.empty()) return usage_error(fmt::format("nothing here is called '{}'", options.only));
   run_rounds(rows, options.rounds);
-  options.json ? print_json(rows) : print_text(rows);
-  const bool any = std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.samples.median().has_value(); });
+  options.json ? print_bench_json(rows) : print_bench_text(rows);
+  const bool any =
+      std::any_of(rows.begin(), rows.end(), [](const BenchRow& r) { return r.samples.median().has_value(); });
   return any ? kOk : kFailed;
 }
 
@@ -104,7 +104,7 @@ int run(const Options& options) {
 
 Command add_bench(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("bench", "Measure this card, and with --peers what one would use instead");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   app.add_flag("--peers", options->peers,
                "Also iperf3, sockperf, UCX, libfabric and a bare UDP stream, in turn with ours");
   app.add_flag("--json", options->json, "Rows of name, value, unit, beside, ratio");
@@ -130,7 +130,7 @@ Command add_bench(CLI::App& weft, const Behind&) {
       load->json = load->json || options->json;
       return run_load_bench(*load);
     }
-    if (!lossy.parsed()) return run(*options);
+    if (!lossy.parsed()) return run_bench(*options);
     loss->weft = own_path();
     loss->address = options->address;
     loss->json = loss->json || options->json;

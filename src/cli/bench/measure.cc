@@ -13,7 +13,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr int kLimit = 30;                     // seconds for one run
+constexpr int kMeasureSeconds = 30;
 constexpr double kMebi = 1048576.0 * 8 / 1e9;  // MiB/s in Gb/s
 
 std::string next_port() {
@@ -46,7 +46,7 @@ Measure perftest(const BenchPlace& place, std::string name, std::string unit, co
     server.insert(server.end(), {"-p", next_port()});
     Words client = server;
     client.push_back(address);
-    const auto text = run_pair({server}, {client}, kLimit);
+    const auto text = run_pair({server}, {client}, kMeasureSeconds);
     return text ? number_in_last_row(*text, column) : std::nullopt;
   };
   return m;
@@ -61,7 +61,7 @@ Measure sockperf() {
             const auto text = run_pair(
                 {{"sockperf", "server", "-i", "127.0.0.1", "-p", port, "--nonblocked"}},
                 {{"sockperf", "ping-pong", "-i", "127.0.0.1", "-p", port, "-m", "64", "-t", "1", "--nonblocked"}},
-                kLimit);
+                kMeasureSeconds);
             return text ? number_after(*text, "percentile 50.000 =") : std::nullopt;
           }};
 }
@@ -70,7 +70,7 @@ Measure iperf3() {
   return {.name = "iperf3_tcp", .unit = "Gb/s", .what = "iperf3 -t 1", .run = []() -> std::optional<double> {
             const std::string port = next_port();
             const auto text = run_pair({{"iperf3", "-s", "-1", "-p", port}},
-                                       {{"iperf3", "-c", "127.0.0.1", "-p", port, "-t", "1", "-J"}}, kLimit);
+                                       {{"iperf3", "-c", "127.0.0.1", "-p", port, "-t", "1", "-J"}}, kMeasureSeconds);
             if (!text) return std::nullopt;
             const auto j = nlohmann::json::parse(*text, nullptr, false);
             if (j.is_discarded() || !j.contains("end")) return std::nullopt;
@@ -88,7 +88,7 @@ Measure ucx(std::string name, std::string unit, std::string transports, Words te
     client.insert(client.end(), test.begin(), test.end());
     const std::vector<std::pair<std::string, std::string>> variables{{"UCX_TLS", transports},
                                                                      {"UCX_NET_DEVICES", "lo"}};
-    const auto text = run_pair({server, variables}, {client, variables}, kLimit);
+    const auto text = run_pair({server, variables}, {client, variables}, kMeasureSeconds);
     if (!text) return std::nullopt;
     const std::size_t final_row = text->rfind("Final:");
     if (final_row == std::string::npos) return std::nullopt;
@@ -109,7 +109,7 @@ Measure libfabric(std::string name, std::string provider, const Words& more, std
     server.insert(server.end(), more.begin(), more.end());
     client.insert(client.end(), more.begin(), more.end());
     client.emplace_back("127.0.0.1");
-    const auto text = run_pair({server}, {client}, kLimit);
+    const auto text = run_pair({server}, {client}, kMeasureSeconds);
     const auto value = text ? number_in_last_row(*text, column) : std::nullopt;
     return value ? std::optional(*value * scale) : std::nullopt;
   };

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr int kUdpSegment = 103, kUdpGro = 104;
 constexpr std::size_t kData = 4096, kHeader = 12, kTrailer = wire::kIcrcBytes, kPacket = kHeader + kData + kTrailer;
-constexpr std::size_t kSegments = 65000 / kPacket, kMemory = 64U << 20;
+constexpr std::size_t kSegments = 65000 / kPacket, kPlacedBytes = 64U << 20;
 constexpr std::chrono::milliseconds kStream = 1s, kSilence = 200ms;
 
 real::Descriptor open_socket(real::SocketAddress& name) {
@@ -42,7 +42,7 @@ real::Descriptor open_socket(real::SocketAddress& name) {
 
 // Takes, checks and places until it is silent; Gb/s.
 double sink(int socket) {
-  std::vector<std::byte> memory(kMemory), buffer(65536);
+  std::vector<std::byte> memory(kPlacedBytes), buffer(65536);
   std::size_t at = 0;
   std::uint64_t bytes = 0;
   std::uint32_t crc = 0;
@@ -59,7 +59,7 @@ double sink(int socket) {
     for (std::size_t o = 0; o + kPacket <= static_cast<std::size_t>(got); o += kPacket) {
       const std::span<const std::byte> data(buffer.data() + o + kHeader, kData);
       crc ^= wire::icrc_extend(0, data);
-      at = at + kData > kMemory ? 0 : at;
+      at = at + kData > kPlacedBytes ? 0 : at;
       std::memcpy(memory.data() + at, data.data(), kData);
       at += kData;
       bytes += kData;
@@ -72,14 +72,14 @@ double sink(int socket) {
 void stream(int socket, const real::SocketAddress& to) {
   const int segment = kPacket;
   setsockopt(socket, IPPROTO_UDP, kUdpSegment, &segment, sizeof segment);
-  std::vector<std::byte> memory(kMemory, std::byte{1});
+  std::vector<std::byte> memory(kPlacedBytes, std::byte{1});
   std::array<std::byte, kHeader> header{};
   std::array<std::array<std::byte, kTrailer>, kSegments> trailers{};
   std::array<iovec, 3 * kSegments> parts{};
   std::size_t at = 0;
   for (const auto end = Clock::now() + kStream; Clock::now() < end;) {
     for (std::size_t i = 0; i < kSegments; ++i) {
-      at = at + kData > kMemory ? 0 : at;
+      at = at + kData > kPlacedBytes ? 0 : at;
       const std::span<std::byte> data(memory.data() + at, kData);
       at += kData;
       wire::store_icrc(trailers[i], wire::icrc_extend(0, data));

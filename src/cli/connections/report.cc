@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+
+#include "cli/bench/number_json.h"
 
 namespace weft::connections {
 namespace {
@@ -20,8 +21,6 @@ double of_best(const Point& point, const std::vector<Point>& points) {
   });
   return cli::Samples::ratio(point.rate, best->rate).value_or(0);
 }
-
-nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohmann::json(*n) : nlohmann::json(); }
 
 std::string shares_text(const Point& p) {
   if (!p.least.median()) return "-";
@@ -70,10 +69,10 @@ std::string json_of(const Options& o, const Findings& f) {
                       {"messages_per_second", rate},
                       {"gbits_per_second", rate * o.bytes * 8 / 1e9},
                       {"of_best", of_best(p, f.points)},
-                      {"least_share", number_or_null(p.least.median())},
-                      {"most_share", number_or_null(p.most.median())},
-                      {"median_us", number_or_null(p.median_us.median())},
-                      {"p99_us", number_or_null(p.p99_us.median())},
+                      {"least_share", cli::number_or_null(p.least.median())},
+                      {"most_share", cli::number_or_null(p.most.median())},
+                      {"median_us", cli::number_or_null(p.median_us.median())},
+                      {"p99_us", cli::number_or_null(p.p99_us.median())},
                       {"steady", p.steady},
                       {"completed", p.completed},
                       {"runs", p.rate.values()}});
@@ -87,7 +86,7 @@ std::string json_of(const Options& o, const Findings& f) {
                            {"buffers", f.buffers},
                            {"receive_entries", f.receives},
                            {"points", points},
-                           {"idle_connection_bytes", number_or_null(f.idle_bytes)},
+                           {"idle_connection_bytes", cli::number_or_null(f.idle_bytes)},
                            {"idle_ring_bytes", kRingBytes}};
   return out.dump() + "\n";
 }

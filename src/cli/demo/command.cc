@@ -15,7 +15,7 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct DemoFlags {
   DemoOptions demo{};
   bool json = false, trace = false;
 };
@@ -41,7 +41,7 @@ void add_value(CLI::App& command, const std::string& name, Value& value, Parse p
   command.add_option_function<std::string>(name, read, description)->type_name(type)->default_str(usual);
 }
 
-int run(Options& options) {
+int show_demo(DemoFlags& options) {
   options.demo.trace = options.trace ? &std::cerr : nullptr;
   const DemoReport report = run_demo(options.demo);
   options.json ? print_json(report) : print_text(report, style_of_stdout());
@@ -53,14 +53,14 @@ int run(Options& options) {
 Command add_demo(CLI::App& weft, const Behind&) {
   CLI::App& demo = *weft.add_subcommand(
       "demo", "Move data by every verb between simulated hosts that lose packets, and say what happened");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DemoFlags>();
   add_value(demo, "--seed", options->demo.seed, parse_whole, "NUMBER", "1", "a whole number below 2^64",
             "All that happens follows from this number");
   add_value(demo, "--loss", options->demo.loss, parse_probability, "PART", "1%",
             "a percentage from 0% to 100%, or a fraction from 0 to 1", "Packets lost: a percentage or a fraction");
   demo.add_flag("--json", options->json, "Print the report as JSON");
   demo.add_flag("--trace", options->trace, "Write a line for each packet, completion and event to stderr");
-  return {.app = &demo, .run = [options] { return run(*options); }};
+  return {.app = &demo, .run = [options] { return show_demo(*options); }};
 }
 
 }  // namespace weft::cli

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kHosts = 4;
 constexpr SimulationOptions kNetwork{};
-constexpr Duration kPatience = Duration::seconds(100);  // of simulated time; a run takes milliseconds
+constexpr Duration kDemoPatience = Duration::seconds(100);  // of simulated time; a run takes milliseconds
 
 class Demo {
  public:
@@ -27,7 +27,7 @@ class Demo {
 
   DemoReport run() {
     spawn();
-    const bool idle = sim_.run(kPatience);
+    const bool idle = sim_.run(kDemoPatience);
     if (!idle || !sim_.at_rest()) board_.problems.push_back("the network has not come to rest");
     judge();
     return report();

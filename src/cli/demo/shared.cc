@@ -8,8 +8,8 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::uint32_t kLongest = 4096;
-constexpr std::uint32_t kSlots = 16, kLimit = 6;
+constexpr std::uint32_t kLongestShared = 4096;
+constexpr std::uint32_t kSharedSlots = 16, kRefillBelow = 6;
 constexpr std::size_t kBurst = 4;
 constexpr int kBursts = 30;
 
@@ -20,21 +20,21 @@ constexpr int kBursts = 30;
 SharedInbox::SharedInbox(Stage stage, Station& station)
     : stage_(stage),
       station_(station),
-      memory_(station.domain, std::size_t{kSlots} * kLongest),
-      queue_(must(station.domain.create_shared_receive_queue({.entries = kSlots}))) {
-  for (std::uint64_t slot = 0; slot < kSlots; ++slot) free_.push_back(slot);
+      memory_(station.domain, std::size_t{kSharedSlots} * kLongestShared),
+      queue_(must(station.domain.create_shared_receive_queue({.entries = kSharedSlots}))) {
+  for (std::uint64_t slot = 0; slot < kSharedSlots; ++slot) free_.push_back(slot);
   fill_up();
 }
 
 std::span<std::byte> SharedInbox::slot(std::uint64_t number, std::size_t length) {
-  return memory_.at(number * kLongest, length);
+  return memory_.at(number * kLongestShared, length);
 }
 
 void SharedInbox::fill_up() {
   for (const std::uint64_t slot : std::exchange(free_, {})) {
-    must(queue_.post_receive({.id = slot, .local = memory_.region().sge(slot * kLongest, kLongest)}));
+    must(queue_.post_receive({.id = slot, .local = memory_.region().sge(slot * kLongestShared, kLongestShared)}));
   }
-  must(queue_.set_limit(kLimit));
+  must(queue_.set_limit(kRefillBelow));
 }
 
 Task<> SharedInbox::keep() {
@@ -42,7 +42,7 @@ Task<> SharedInbox::keep() {
     const Event event = co_await stage_.sim.event(station_.device);
     if (event.kind != Event::srq_limit_reached) continue;
     // What was taken is still being read: a moment later there is something to fill up with.
-    while (free_.size() < kLimit) co_await stage_.sim.sleep(Duration::microseconds(2));
+    while (free_.size() < kRefillBelow) co_await stage_.sim.sleep(Duration::microseconds(2));
     fill_up();
   }
 }
@@ -53,7 +53,7 @@ SharedLane::SharedLane(Stage stage, Station& from, Station& to, SharedInbox& inb
     : stage_(stage),
       number_(scramble(stage.seed) + number),
       inbox_(inbox),
-      from_(from, Service::rc, kBurst * kLongest),
+      from_(from, Service::rc, kBurst * kLongestShared),
       to_(to, Service::rc, 1, &inbox.queue()) {
   must(connect(from_.qp, to_.qp, kConnect));
 }
@@ -72,10 +72,10 @@ Task<bool> SharedLane::burst() {
   const Duration posted = stage_.sim.now();
   for (std::size_t i = 0; i < kBurst; ++i) {
     Draw draw(number_ + sent_++);
-    lengths[i] = draw.length(kLongest);
+    lengths[i] = draw.length(kLongestShared);
     patterns[i] = draw.next();
-    fill(from_.memory.at(i * kLongest, lengths[i]), patterns[i]);
-    must(from_.qp.post({.id = i, .local = from_.memory.region().sge(i * kLongest, lengths[i])}));
+    fill(from_.memory.at(i * kLongestShared, lengths[i]), patterns[i]);
+    must(from_.qp.post({.id = i, .local = from_.memory.region().sge(i * kLongestShared, lengths[i])}));
     ++tally.messages;
     tally.bytes += lengths[i];
   }

@@ -5,7 +5,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::uint32_t kLongest = 8 * 1024;  // up to eight packets
+constexpr std::uint32_t kLongestUnreliable = 8 * 1024;  // up to eight packets
 constexpr std::uint32_t kSlots = End::kQueue;
 constexpr std::uint32_t kMessages = 256;
 constexpr std::uint32_t kLongestDatagram = 4096, kDatagramSlot = kGrhBytes + kLongestDatagram;
@@ -24,7 +24,7 @@ Message message(std::uint64_t lane, std::uint32_t number, std::uint32_t longest)
 }
 
 // Where the WRITEs go: behind the slots of receives, each to a place of its own.
-constexpr std::size_t write_place(std::uint32_t number) { return std::size_t{kSlots + number} * kLongest; }
+constexpr std::size_t write_place(std::uint32_t number) { return std::size_t{kSlots + number} * kLongestUnreliable; }
 
 constexpr Row row_of(std::uint32_t number) { return number % 2 == 0 ? Row::uc_send : Row::uc_write; }
 
@@ -35,19 +35,20 @@ constexpr Row row_of(std::uint32_t number) { return number % 2 == 0 ? Row::uc_se
 UnreliableLane::UnreliableLane(Stage stage, Station& from, Station& to, std::uint64_t number)
     : stage_(stage),
       number_(scramble(stage.seed) + number),
-      from_(from, Service::uc, kLongest),
+      from_(from, Service::uc, kLongestUnreliable),
       to_(to, Service::uc, write_place(kMessages)) {
   must(connect(from_.qp, to_.qp, kConnect));
   for (std::uint64_t slot = 0; slot < kSlots; ++slot) post_receive(slot);
 }
 
 void UnreliableLane::post_receive(std::uint64_t slot) {
-  must(to_.qp.post_receive({.id = slot, .local = to_.memory.region().sge(slot * kLongest, kLongest)}));
+  must(to_.qp.post_receive(
+      {.id = slot, .local = to_.memory.region().sge(slot * kLongestUnreliable, kLongestUnreliable)}));
 }
 
 Task<> UnreliableLane::send() {
   for (std::uint32_t i = 0; i < kMessages; ++i) {
-    const Message m = message(number_, i, kLongest);
+    const Message m = message(number_, i, kLongestUnreliable);
     fill(from_.memory.at(0, m.length), m.pattern);
     const bool writes = row_of(i) == Row::uc_write;
     const WorkRequest work{.verb = writes ? Verb::write_immediate : Verb::send_immediate,
@@ -66,8 +67,8 @@ Task<> UnreliableLane::receive() {
     const bool known = got.ok() && number < posted_.size();
     const Row row = row_of(number);
     if (known) {
-      const Message m = message(number_, number, kLongest);
-      const std::size_t place = row == Row::uc_write ? write_place(number) : got.id * kLongest;
+      const Message m = message(number_, number, kLongestUnreliable);
+      const std::size_t place = row == Row::uc_write ? write_place(number) : got.id * kLongestUnreliable;
       stage_.board[row].note_latency(got.when - posted_[number]);
       stage_.board.judge(row, got.bytes == m.length && matches(to_.memory.at(place, m.length), m.pattern));
     } else {

@@ -26,7 +26,7 @@ nlohmann::json head_of(const Study& study, const lab::JudgedClaim& judged) {
   return head;
 }
 
-nlohmann::json row_of(const lab::JudgedRow& judged, nlohmann::json out) {
+nlohmann::json judged_row(const lab::JudgedRow& judged, nlohmann::json out) {
   const lab::ClaimRow& row = *judged.row;
   out["row"] = row.name;
   out["claimed"] = std::strtod(row.claimed.c_str(), nullptr);
@@ -107,7 +107,7 @@ std::string verdicts_json(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
     for (const auto& judged : judge(study)) {
       const nlohmann::json head = head_of(study, judged);
-      for (const auto& row : judged.rows) all.push_back(row_of(row, head));
+      for (const auto& row : judged.rows) all.push_back(judged_row(row, head));
       if (judged.rows.size() > 1) all.push_back(whole_of(judged, head));
       if (!judged.claim->absent.empty()) all.push_back(absent_of(judged, head));
     }

@@ -33,7 +33,7 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
           {"programs", programs}};
 }
 
-int run(bool json) {
+int show_devices(bool json) {
   const auto settings = real::Settings::from_environment();
   if (!settings) return usage_error(settings.error());
   const nlohmann::json facts = describe(*settings, RunningPrograms().list());
@@ -61,7 +61,7 @@ Command add_devices(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("devices", "Show the device that programs find here, and who has it open");
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "Print as JSON");
-  return {.app = &app, .run = [json] { return run(*json); }};
+  return {.app = &app, .run = [json] { return show_devices(*json); }};
 }
 
 }  // namespace weft::cli

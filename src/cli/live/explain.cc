@@ -9,7 +9,7 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   std::string qpn;
   bool json = false;
 };
@@ -53,7 +53,7 @@ void print_story(const nlohmann::json& s) {
   fmt::print("  likely cause: {}\n", s["likely_cause"].get<std::string>());
 }
 
-int run(const Options& options) {
+int explain(const ExplainOptions& options) {
   const auto qpn = parse_qpn(options.qpn);
   if (!qpn) return usage_error(fmt::format("'{}' is not a queue pair number: 0x0..0xffffff, or decimal", options.qpn));
   RunningPrograms running;
@@ -78,10 +78,10 @@ int run(const Options& options) {
 
 Command add_explain(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("explain", "Tell what happened to a queue pair of a running program, and why");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   app.add_option("QPN", options->qpn, "Its number, as the program prints it: 0x20a1b, or decimal")->required();
   app.add_flag("--json", options->json, "Print as JSON");
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return explain(*options); }};
 }
 
 }  // namespace weft::cli

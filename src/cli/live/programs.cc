@@ -4,13 +4,13 @@
 
 namespace weft::cli {
 namespace {
-constexpr int kPatience = 2000;  // milliseconds
+constexpr int kAnswerPatience = 2000;  // milliseconds
 }
 
 std::vector<RunningLane> RunningPrograms::list() {
   std::vector<RunningLane> out;
   if (!broker_ || !broker_.say(real::Message(real::Topic::list))) return out;
-  const auto in = broker_.wait(kPatience);
+  const auto in = broker_.wait(kAnswerPatience);
   if (!in || in->message.topic != real::Topic::listed) return out;
   for (const auto& lane : nlohmann::json::parse(in->text, nullptr, false)) {
     out.push_back({.lane_number = lane.value("place", 0U),
@@ -28,7 +28,7 @@ std::optional<nlohmann::json> RunningPrograms::ask(const RunningLane& lane, cons
   if (!broker_ || !broker_.say(m, question)) return std::nullopt;
   std::string text;
   for (;;) {
-    const auto in = broker_.wait(kPatience);
+    const auto in = broker_.wait(kAnswerPatience);
     if (!in || in->message.topic != real::Topic::answer) return std::nullopt;
     text += in->text;
     if (in->message.code == EAGAIN) continue;  // more follows

@@ -9,7 +9,7 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct StatOptions {
   bool json = false, all = false, qps = false;
   std::int64_t process = 0;
 };
@@ -38,7 +38,7 @@ void print_qps(const nlohmann::json& qps) {
   }
 }
 
-int run(const Options& options) {
+int show_counters(const StatOptions& options) {
   RunningPrograms running;
   nlohmann::json lanes = nlohmann::json::array();
   for (const RunningLane& lane : running.list()) {
@@ -67,12 +67,12 @@ int run(const Options& options) {
 
 Command add_stat(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("stat", "Show the counters of programs that run on the card");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatOptions>();
   app.add_flag("--json", options->json, "Print as JSON");
   app.add_flag("--all", options->all, "Counters that are zero, too");
   app.add_flag("--qps", options->qps, "Each queue pair, too: its state, what it speaks, its peer");
   app.add_option("--pid", options->process, "Only this process")->type_name("PID");
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return show_counters(*options); }};
 }
 
 }  // namespace weft::cli

@@ -9,14 +9,14 @@
 #include "cli/live/programs.h"
 #include "cli/memory/bytes_text.h"
 #include "cli/numbers.h"
-#include "nic/caches/on_chip.h"
+#include "nic/on_chip.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr std::uint32_t kMostQps = 1U << 24;  // queue pair numbers have no more
 
-struct Options {
+struct MemoryOptions {
   std::string qps = "10000";
   bool json = false;
 };
@@ -45,7 +45,7 @@ std::vector<Part> in_software(std::uint32_t qps) {
           {"queue_ring", "schedule queue's ring", "a power of two", slots * nic::slot_bytes(qps)}};
 }
 
-nlohmann::json json_of(const std::vector<Part>& parts) {
+nlohmann::json parts_json(const std::vector<Part>& parts) {
   nlohmann::json out = nlohmann::json::object();
   for (const Part& part : parts) out[part.key] = part.bytes;
   return out;
@@ -76,7 +76,7 @@ nlohmann::json facts(std::uint32_t qps) {
                           {"conventional_bytes", nic::on_chip_bytes(Design::conventional, structure, qps)},
                           {"srnic_bytes", nic::on_chip_bytes(Design::srnic, structure, qps)}});
   }
-  nlohmann::json table2 = json_of(prototype(qps));
+  nlohmann::json table2 = parts_json(prototype(qps));
   table2["total"] = nic::on_chip_total(Design::srnic, qps);
   return {{"qps", qps},
           {"context_state_bytes", nic::kContextStateBytes},
@@ -84,7 +84,7 @@ nlohmann::json facts(std::uint32_t qps) {
           {"conventional_total_bytes", nic::on_chip_total(Design::conventional, qps)},
           {"srnic_total_bytes", nic::on_chip_total(Design::srnic, qps)},
           {"table2", table2},
-          {"in_software", json_of(in_software(qps))},
+          {"in_software", parts_json(in_software(qps))},
           {"other", {{"region_bytes", sizeof(nic::Region)}, {"completion_queue_bytes", sizeof(nic::CompletionRing)}}},
           {"programs", running_programs()}};
 }
@@ -118,7 +118,7 @@ void print_program(const nlohmann::json& p) {
              text_of(p["translation_table_bytes"]), text_of(p["recovery_bytes"]), text_of(p["registered_bytes"]));
 }
 
-int run(const Options& options) {
+int show_memory(const MemoryOptions& options) {
   const auto qps = parse_whole(options.qps);
   if (!qps || *qps == 0 || *qps > kMostQps) {
     return usage_error(fmt::format("--qps: '{}' is not a whole number from 1 to {}", options.qps, kMostQps));
@@ -144,10 +144,10 @@ int run(const Options& options) {
 
 Command add_memory(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("memory", "Show what queue pairs take of a card's memory, and of running ones");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoryOptions>();
   app.add_option("--qps", options->qps, "For so many queue pairs (10000)")->type_name("N");
   app.add_flag("--json", options->json, "Print as JSON, in bytes");
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return show_memory(*options); }};
 }
 
 }  // namespace weft::cli

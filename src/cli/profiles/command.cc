@@ -10,7 +10,7 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct ProfilesOptions {
   std::string name;
   std::vector<std::string> profiles;
   bool json = false;
@@ -21,7 +21,7 @@ std::string origin_of(const lab::Parameter& p) {
   return p.calibrated_on.empty() ? "assumed: " + p.assumed : "calibrated on " + p.calibrated_on;
 }
 
-nlohmann::json json_of(const lab::Profile& profile) {
+nlohmann::json profile_json(const lab::Profile& profile) {
   nlohmann::json out{{"name", profile.name},
                      {"title", profile.title},
                      {"what", profile.what},
@@ -36,14 +36,14 @@ nlohmann::json json_of(const lab::Profile& profile) {
   return out;
 }
 
-int run(const Options& options) {
+int show_profiles(const ProfilesOptions& options) {
   const auto shelf = shelf_of(options.profiles);
   if (!shelf) return usage_error(shelf.error());
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& name : options.name.empty() ? shelf->names() : std::vector{options.name}) {
     const auto profile = shelf->find(name);
     if (!profile) return usage_error(profile.error());
-    all.push_back(json_of(*profile));
+    all.push_back(profile_json(*profile));
     if (options.json) continue;
     fmt::print("{:<12} {:<20} {}\n", name, profile->title, options.name.empty() ? profile->what : "");
     if (options.name.empty()) continue;
@@ -59,11 +59,11 @@ int run(const Options& options) {
 
 Command add_profiles(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("profiles", "Cards that can be simulated, each number with its source");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfilesOptions>();
   app.add_option("NAME", options->name, "All that is known of this one; or the path of a file");
   app.add_option("--profiles", options->profiles, "A profile of yours, or a folder of them")->type_name("PATH");
   app.add_flag("--json", options->json, "Print as JSON");
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return show_profiles(*options); }};
 }
 
 }  // namespace weft::cli

@@ -15,7 +15,7 @@ namespace {
 
 using lab::Plan;
 
-struct Options {
+struct ReproduceOptions {
   std::vector<std::string> ids;
   bool all = false, list = false, sensitivity = false;
   SensitivityWish wish;
@@ -64,7 +64,7 @@ bool pick(const std::vector<Plan>& plans, const std::string& id, std::vector<Pla
   return false;
 }
 
-int run(const Options& options) {
+int reproduce(const ReproduceOptions& options) {
   const auto shelf = shelf_of(options.experiment.profiles);
   if (!shelf) return usage_error(shelf.error());
   const auto plans = lab::library_plans(*shelf);
@@ -93,7 +93,7 @@ int run(const Options& options) {
 
 Command add_reproduce(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("reproduce", "Measure what papers claim, and say whether it is so here");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReproduceOptions>();
   app.add_option("ID", options->ids, "Experiments or claims: srnic-fig2, srnic-table1, ...");
   app.add_flag("--all", options->all, "All experiments");
   app.add_flag("--list", options->list, "Name all experiments and claims");
@@ -105,7 +105,7 @@ Command add_reproduce(CLI::App& weft, const Behind&) {
   app.add_option("--range", options->wish.ranges, "With --sensitivity: a range for one number; may be given again")
       ->type_name("KEY=LEAST..MOST");
   add_experiment_options(app, options->experiment);
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return reproduce(*options); }};
 }
 
 }  // namespace weft::cli

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RunOptions {
   std::map<std::string, std::string> variables;  // what flags set
   bool no_sysfs = false;
 };
@@ -32,7 +32,7 @@ std::string flag_of(const real::Setting& setting) {
 }
 
 // A flag for each setting, read as the setting is read everywhere.
-void add_flag(CLI::App& run, const real::Setting& setting, Options& options) {
+void add_flag(CLI::App& run, const real::Setting& setting, RunOptions& options) {
   const std::string flag = flag_of(setting);
   if (setting.key == "stats") {
     const auto on = [&options, &setting](std::int64_t) { options.variables[std::string(setting.variable)] = "1"; };
@@ -49,28 +49,25 @@ void add_flag(CLI::App& run, const real::Setting& setting, Options& options) {
 }
 
 // The program may change its folder before it opens the device.
-void make_absolute(const char* variable, const char* usual) {
-  const char* named = std::getenv(variable);
+void set_path(const char* variable, const std::string& name) {
   std::error_code error;
-  if (named == nullptr && (usual == nullptr || !fs::exists(usual, error))) return;
-  const std::string name = named != nullptr ? named : usual;
-  const fs::path path = fs::absolute(name, error);
-  if (!name.empty() && !error) (void)::setenv(variable, path.c_str(), 1);
+  const fs::path path = name.empty() ? fs::path() : fs::absolute(name, error);
+  if (!error) (void)::setenv(variable, path.c_str(), 1);
 }
 
-tl::expected<real::Settings, std::string> settle(const Options& options) {
+tl::expected<real::Settings, std::string> settle(const RunOptions& options) {
   for (const auto& [variable, value] : options.variables) (void)::setenv(variable.c_str(), value.c_str(), 1);
-  make_absolute("WEFT_CONFIG", "weft.toml");
   tl::expected<real::Settings, std::string> settings = real::Settings::from_environment();
-  if (settings && !settings->pcap.empty()) {
-    (void)::setenv("WEFT_PCAP", settings->pcap.c_str(), 1);
-    make_absolute("WEFT_PCAP", nullptr);
-    std::error_code error;
-    const fs::path folder = fs::path(std::getenv("WEFT_PCAP")).parent_path();
-    if (!fs::is_directory(folder, error)) {
-      return tl::unexpected(
-          fmt::format("cannot capture to '{}': there is no folder {}", settings->pcap, folder.string()));
-    }
+  if (!settings) return settings;
+  // It reads the file that was read here. One that is not trusted here it does not even look at.
+  std::error_code error;
+  if (std::getenv("WEFT_CONFIG") != nullptr || fs::exists("weft.toml", error)) set_path("WEFT_CONFIG", settings->file);
+  if (settings->pcap.empty()) return settings;
+  set_path("WEFT_PCAP", settings->pcap);
+  const fs::path folder = fs::absolute(settings->pcap, error).parent_path();
+  if (!fs::is_directory(folder, error)) {
+    return tl::unexpected(
+        fmt::format("cannot capture to '{}': there is no folder {}", settings->pcap, folder.string()));
   }
   return settings;
 }
@@ -80,7 +77,7 @@ int failed(std::string_view why, int code = kFailed) {
   return code;
 }
 
-tl::expected<void, std::string> prepare(const Options& options, const real::Settings& settings) {
+tl::expected<void, std::string> prepare(const RunOptions& options, const real::Settings& settings) {
   const tl::expected<Installation, std::string> installation = find_installation();
   if (!installation) return tl::unexpected(installation.error());
   if (const auto offered = offer_libraries(*installation); !offered) return offered;
@@ -97,7 +94,7 @@ tl::expected<void, std::string> prepare(const Options& options, const real::Sett
   return {};
 }
 
-int run(const Options& options, const std::vector<std::string>& command) {
+int run_program(const RunOptions& options, const std::vector<std::string>& command) {
   if (command.empty()) return usage_error("run: which program? weft run [OPTIONS] -- PROGRAM ARGS...");
   const tl::expected<real::Settings, std::string> settings = settle(options);
   if (!settings) return usage_error(settings.error());
@@ -120,7 +117,7 @@ Command add_run(CLI::App& weft, const Behind& behind) {
   app.footer(
       "Every option is also a variable (--drop-nth 3: WEFT_DROP_NTH=3) and a line in weft.toml (drop_nth = 3).\n"
       "Options win over variables, and variables over the file. The exit code is the program's.");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   for (const real::Setting& setting : real::all_settings()) add_flag(app, setting, *options);
   app.add_flag("--no-sysfs", options->no_sysfs, "Do not show the device in /sys/class/infiniband");
   const auto run_it = [options, &app, &behind] {
@@ -132,7 +129,7 @@ Command add_run(CLI::App& weft, const Behind& behind) {
       if (!command.empty()) command.emplace_back("--");  // the program's own
       command.insert(command.end(), behind->begin(), behind->end());
     }
-    return run(*options, command);
+    return run_program(*options, command);
   };
   return {.app = &app, .run = run_it, .takes_behind = true};
 }

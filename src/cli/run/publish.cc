@@ -7,11 +7,15 @@
 #include <iterator>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/run/sweep.h"
 #include "cli/run/sysfs_tree.h"
+#include "world/real/os/descriptor.h"
 
 namespace weft::cli {
 namespace {
@@ -40,11 +44,18 @@ fs::path temporary() {
   return named != nullptr && *named == '/' ? named : "/tmp";
 }
 
-// Ours, and nobody else's to write. Somebody may have taken the usual name before us: then any other will do.
+// Ours, and nobody else's to write. Somebody may have taken the usual name before us: then any other will do, one that
+// we have made before best of all.
 fs::path home_folder() {
   const fs::path usual = temporary() / fmt::format("weft-{}", ::geteuid());
   (void)::mkdir(usual.c_str(), 0755);
   if (is_private(usual)) return usual;
+  const std::string like = usual.filename().string() + "-";
+  std::error_code error;
+  for (fs::directory_iterator one(temporary(), error), end; one != end && !error; one.increment(error)) {
+    const std::string name = one->path().filename();
+    if (name.starts_with(like) && name.size() == like.size() + 6 && is_private(one->path())) return one->path();
+  }
   std::string other = usual.string() + "-XXXXXX";
   if (::mkdtemp(other.data()) == nullptr) throw fs::filesystem_error("mkdtemp", usual, {errno, std::system_category()});
   fs::permissions(other, fs::perms(0755));
@@ -79,16 +90,27 @@ void write(const fs::path& folder, const std::vector<SysfsEntry>& tree) {
   }
 }
 
+// One at a time publishes and tidies up. The file is nobody's but ours: nobody else can keep it locked.
+real::Descriptor lock(const fs::path& home) {
+  constexpr int kTries = 20'000;  // milliseconds
+  real::Descriptor file(::open((home / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  for (int tries = 0; file && tries < kTries; ++tries) {
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+    ::usleep(1000);
+  }
+  throw fs::filesystem_error("lock", home, {file ? ETIMEDOUT : errno, std::system_category()});
+}
+
 // A name beside `folder` that nobody else has.
 fs::path beside(const fs::path& folder, std::string_view what) {
   return fmt::format("{}.{}.{}", folder.string(), what, ::getpid());
 }
 
-std::string place(const std::vector<SysfsEntry>& tree) {
-  const fs::path folder = home_folder() / fmt::format("sysfs-{:016x}", digest_of(tree));
+std::string place(const fs::path& folder, const std::vector<SysfsEntry>& tree) {
+  touch(folder);
   if (is_whole(folder, tree)) return folder;
-  // Cleaners of /tmp remove single files that nobody has read for long; and two may be here at once. Whoever renames
-  // last finds the other's folder there, which is as good.
+  // Cleaners of /tmp remove single files that nobody has read for long. Programs that look into it meanwhile shall find
+  // it whole.
   const fs::path fresh = beside(folder, "new"), old = beside(folder, "old");
   fs::remove_all(fresh);
   write(fresh, tree);
@@ -106,7 +128,10 @@ std::string place(const std::vector<SysfsEntry>& tree) {
 tl::expected<std::string, std::string> publish(const std::vector<SysfsEntry>& tree) {
   const mode_t mask = ::umask(022);
   try {
-    std::string folder = place(tree);
+    const fs::path home = home_folder();
+    const real::Descriptor locked = lock(home);
+    std::string folder = place(home / fmt::format("sysfs-{:016x}", digest_of(tree)), tree);
+    remove_unused(home, folder);
     ::umask(mask);
     return folder;
   } catch (const fs::filesystem_error& error) {

@@ -24,7 +24,8 @@ struct SysfsEntry {
                                                  std::size_t processors);
 
 // Writes it and answers the folder, or a sentence that says why not. The folder's name follows from its content: all
-// programs of a user with the same addresses share one, it is written once, whole, and stays.
+// programs of a user with the same addresses share one, it is written once, whole, and stays for the next. Those that
+// no program uses any more are removed.
 [[nodiscard]] tl::expected<std::string, std::string> publish(const std::vector<SysfsEntry>& tree);
 
 }  // namespace weft::cli

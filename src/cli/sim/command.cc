@@ -13,14 +13,14 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct SimOptions {
   std::string plan;
   bool settings = false, metrics = false;
   ExperimentOptions experiment;
 };
 
 // "count", "time (ps, ns, us or ms)", "send, write or read"
-std::string kind_text(const lab::FieldInfo& f) {
+std::string range_text(const lab::FieldInfo& f) {
   switch (f.kind) {
     case lab::Kind::choice: return lab::in_a_row(f.choices);
     case lab::Kind::truth: return "true, false";
@@ -40,7 +40,7 @@ std::string settings_text() {
     }
     const lab::FieldInfo& f = field.info();
     if (field.is_of_profile() != lab::find_setting_field(f.key)->is_of_profile()) continue;  // its key means another
-    text += fmt::format("  {:<24} {:<22} {:<10} {}\n", f.key, kind_text(f),
+    text += fmt::format("  {:<24} {:<22} {:<10} {}\n", f.key, range_text(f),
                         field.is_of_profile() ? "" : lab::value_text(f, field.get(usual)), f.meaning);
   }
   return text;
@@ -52,7 +52,7 @@ std::string metrics_text() {
   return text;
 }
 
-int run(const Options& options) {
+int run_plan(const SimOptions& options) {
   if (options.settings || options.metrics) {
     fmt::print("{}{}", options.settings ? settings_text() : "", options.metrics ? metrics_text() : "");
     return kOk;
@@ -72,12 +72,12 @@ int run(const Options& options) {
 
 Command add_sim(CLI::App& weft, const Behind&) {
   CLI::App& app = *weft.add_subcommand("sim", "Run an experiment of your own: cards, workload and sweep from a file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimOptions>();
   app.add_option("PLAN", options->plan, "The plan, a TOML file; docs/experiments.md tells how to write one");
   app.add_flag("--settings", options->settings, "List every setting that a plan can give or sweep");
   app.add_flag("--metrics", options->metrics, "List everything that a run measures");
   add_experiment_options(app, options->experiment);
-  return {.app = &app, .run = [options] { return run(*options); }};
+  return {.app = &app, .run = [options] { return run_plan(*options); }};
 }
 
 }  // namespace weft::cli

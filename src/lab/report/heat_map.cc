@@ -10,7 +10,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr double kWidth = 480, kRow = 34, kTop = 6, kBottom = 46;
+constexpr double kMapWidth = 480, kMapRow = 34, kMapTop = 6, kMapBottom = 46;
 
 struct Row {
   std::string label;
@@ -48,9 +48,9 @@ std::vector<Row> rows_of(const Study& study, const Plot& plot) {
 // Labels of series are long, those of values are not.
 double left_margin(const Plot& plot) { return plot.y_axis ? 84 : 4; }
 
-class Picture {
+class HeatMap {
  public:
-  Picture(const Study& study, const Plot& plot)
+  HeatMap(const Study& study, const Plot& plot)
       : plot_(plot), axis_(study.plan->axes[plot.x_axis]), rows_(rows_of(study, plot)), left_(left_margin(plot)) {
     columns_ = study.extent == Extent::quick ? axis_.quick : axis_.points;
     for (const Row& row : rows_) {
@@ -60,33 +60,33 @@ class Picture {
       }
     }
     if (plot_.y_axis) y_name_ = study.plan->axes[*plot_.y_axis].title;
-    row_ = plot_.y_axis ? kRow : kRow + 20;  // a label above each
+    row_ = plot_.y_axis ? kMapRow : kMapRow + 20;  // a label above each
   }
 
   std::string draw(const std::string& id) {
-    const double height = kTop + row_ * static_cast<double>(rows_.size()) + kBottom;
+    const double height = kMapTop + row_ * static_cast<double>(rows_.size()) + kMapBottom;
     std::string out = fmt::format(
         "<svg class=\"plot heat\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{}-t {}-d\">"
         "<title id=\"{}-t\">{}</title><desc id=\"{}-d\">{}</desc>",
-        kWidth, height, id, id, id, escape(plot_.title), id, escape(describe()));
+        kMapWidth, height, id, id, id, escape(plot_.title), id, escape(describe()));
     for (std::size_t i = 0; i < rows_.size(); ++i) draw_row(i, out);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
-                         left_ + (static_cast<double>(i) + 0.5) * column(), height - kBottom + 17,
+                         left_ + (static_cast<double>(i) + 0.5) * column(), height - kMapBottom + 17,
                          escape(columns_[i].label));
     }
     out += fmt::format("<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
-                       (left_ + kWidth) / 2, height - 8, escape(plot_.x_title));
+                       (left_ + kMapWidth) / 2, height - 8, escape(plot_.x_title));
     if (plot_.y_axis) {
       out += fmt::format(
           "<text class=\"name\" transform=\"translate(13 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-          (kTop + height - kBottom) / 2, escape(y_name_));
+          (kMapTop + height - kMapBottom) / 2, escape(y_name_));
     }
     return out + "</svg>";
   }
 
  private:
-  [[nodiscard]] double column() const { return (kWidth - left_ - 4) / static_cast<double>(columns_.size()); }
+  [[nodiscard]] double column() const { return (kMapWidth - left_ - 4) / static_cast<double>(columns_.size()); }
 
   [[nodiscard]] std::string describe() const {
     std::string text = fmt::format("{} by {}.", plot_.y_title, plot_.x_title);
@@ -109,12 +109,12 @@ class Picture {
 
   void draw_row(std::size_t index, std::string& out) const {
     const Row& row = rows_[index];
-    const double top = kTop + row_ * static_cast<double>(index);
+    const double top = kMapTop + row_ * static_cast<double>(index);
     const double cell_top = plot_.y_axis ? top + 1 : top + 19;
-    const double cell_height = kRow - 2;
+    const double cell_height = kMapRow - 2;
     if (plot_.y_axis) {
       out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", left_ - 7,
-                         top + kRow / 2 + 4, escape(row.label));
+                         top + kMapRow / 2 + 4, escape(row.label));
     } else {
       out += fmt::format("<text class=\"row\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", left_ + 2, top + 13,
                          escape(row.label));
@@ -147,14 +147,14 @@ class Picture {
   std::vector<Row> rows_;
   std::vector<AxisPoint> columns_;
   std::string y_name_;
-  double left_, row_ = kRow;
+  double left_, row_ = kMapRow;
   double least_ = std::numeric_limits<double>::max(), most_ = std::numeric_limits<double>::lowest();
 };
 
 }  // namespace
 
 std::string heat_map(const Study& study, const Plot& plot, const std::string& id) {
-  return Picture(study, plot).draw(id);
+  return HeatMap(study, plot).draw(id);
 }
 
 }  // namespace weft::lab

@@ -23,9 +23,9 @@ struct Range {
   }
 };
 
-class Picture {
+class LinePlot {
  public:
-  Picture(const Study& study, const Plot& plot)
+  LinePlot(const Study& study, const Plot& plot)
       : study_(study),
         plot_(plot),
         lines_(lines_of(study, plot)),
@@ -184,7 +184,7 @@ class Picture {
 }  // namespace
 
 std::string line_plot(const Study& study, const Plot& plot, const std::string& id) {
-  return Picture(study, plot).draw(id);
+  return LinePlot(study, plot).draw(id);
 }
 
 std::vector<std::size_t> styles_of(const Study& study, const std::vector<Line>& lines) {

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::size_t count(const std::string& text, const std::string& what) {
+std::size_t times(const std::string& text, const std::string& what) {
   std::size_t n = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
   return n;
@@ -52,8 +52,8 @@ row = [{ name = "n", claimed = "9", value = "A.mac_gbps[2]", band = "exact", why
 
 TEST_F(Page, HasAMarkerForEachPoint) {
   const std::string page = html_page({study_});
-  EXPECT_EQ(count(page, "class=\"pt\""), 3U);
-  EXPECT_EQ(count(page, "class=\"reach\""), 1U);
+  EXPECT_EQ(times(page, "class=\"pt\""), 3U);
+  EXPECT_EQ(times(page, "class=\"reach\""), 1U);
 }
 
 TEST_F(Page, NamesAreTextAndNothingElse) {
@@ -74,7 +74,7 @@ TEST_F(Page, TellsHowToRunItAgainAndWhyAClaimIsMissed) {
 TEST_F(Page, AFailedRunIsSaidAndHasNoMarker) {
   study_.samples[0].results[1] = {{}, "no <room>"};
   const std::string page = html_page({study_});
-  EXPECT_EQ(count(page, "class=\"pt\""), 2U);
+  EXPECT_EQ(times(page, "class=\"pt\""), 2U);
   EXPECT_THAT(page, HasSubstr("a &amp; b at qps 2 failed, seed 5: no &lt;room&gt;"));
 }
 

@@ -1,6 +1,6 @@
 // A conventional card's cache of work entries: each queue's next entries, fetched together and kept on chip until the
 // room is needed for another queue. Only which entries are there is kept, not what they say: host
-// memory has that. Without room it is not there at all, which is SRNIC's way (nic/schedule/work_fetch.h).
+// memory has that. Without room it is not there at all, which is SRNIC's way (nic/work_fetch.h).
 #pragma once
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 
 #include "base/canary.h"
 #include "base/zeroed_table.h"
-#include "nic/memory/rights.h"
 #include "nic/memory/translation.h"
+#include "nic/rights.h"
 #include "nic/slots.h"
 #include "wire/refusal.h"
 #include "wire/types.h"

@@ -51,9 +51,10 @@ template <World W>
   return word == nullptr ? invalid(Refusal::misaligned_atomic) : Admission{};
 }
 // Carries out an atomic that was admitted.
-inline void grant_atomic(SavedResponse& s, std::uint64_t& word, const wire::AtomicEth& eth, bool adds) {
+template <World W>
+void grant_atomic(Core<W>& core, SavedResponse& s, std::uint64_t& word, const wire::AtomicEth& eth, bool adds) {
   s.atomic = true;
-  s.original = swap_or_add(word, eth, adds);
+  s.original = swap_or_add(core, word, eth, adds);
 }
 
 }  // namespace weft::nic

@@ -1,6 +1,7 @@
 // The half of a send queue that both dialects share: the loop of a turn, work that sends nothing, entries that cannot
 // be sent, and the end of draining. A dialect derives from it and says what is its own:
-//   bool may_send(c)                    there is work that could be sent now
+//   bool may_send(c)                    there is work that could be sent now, as far as the context tells
+//   bool must_wait(c, work)             what the entry that is next tells: it waits for READs before it
 //   void ask(c, work, budget)           sends a READ or atomic
 //   void send_message(c, work, budget)  sends packets of a SEND or WRITE
 //   void retire(c)                      completes what is done
@@ -10,7 +11,7 @@
 #include "nic/completions.h"
 #include "nic/rc/local_work.h"
 #include "nic/schedule/turn_budget.h"
-#include "nic/schedule/work_fetch.h"
+#include "nic/work_fetch.h"
 
 namespace weft::nic {
 
@@ -30,7 +31,11 @@ class SendQueue {
   void send_work(Context& c, TurnBudget& budget) {
     WorkFetch<W> fetch(core_, c);
     while (!budget.spent() && budget.room > 0 && own().may_send(c)) {
-      Work& w = fetch.next(budget.works);
+      const Work& w = fetch.next(budget.works);
+      if (own().must_wait(c, w)) [[unlikely]] {
+        c.head_waits = true;
+        break;
+      }
       if (is_local(w.kind)) {
         do_local_work(c, w);
       } else if (reads_back(w.kind)) {
@@ -54,7 +59,7 @@ class SendQueue {
  private:
   [[nodiscard]] Dialect& own() { return static_cast<Dialect&>(*this); }
 
-  void do_local_work(Context& c, Work& w) {
+  void do_local_work(Context& c, const Work& w) {
     if (const Refusal r = carry_out_locally(core_, c, w); r != Refusal::none) return stall(c, Status::window_bind, r);
     ++c.sq_next;
     own().retire(c);

@@ -4,8 +4,8 @@
 
 #include "base/canary.h"
 #include "nic/completions.h"
-#include "nic/congestion/peer_traffic.h"
 #include "nic/core.h"
+#include "nic/rc/peer_traffic.h"
 #include "wire/syndrome.h"
 
 namespace weft::nic {
@@ -30,7 +30,7 @@ class GoBackN {
     c.unheard = false;
     c.retries_left = c.retry_count;
     c.rnr_retries_left = c.rnr_retry;
-    c.reread = false;
+    c.reread = c.head_waits = false;
     if (c.rnr_wait) return;
     if (under_way(c) && c.ack_timeout != 0) {
       core_.state.timers.arm(core_.slot(c), core_.now() + wire::ack_timeout(c.ack_timeout));
@@ -82,6 +82,7 @@ class GoBackN {
     c.next_psn = c.unacked_psn;
     c.next_offset = c.unacked_psn.since(c.done_psn) << c.mtu_shift;
     c.reads_under_way = 0;
+    c.head_waits = false;
     c.sq_stalled = false;  // if the entry still cannot be sent, that will be seen again
     c.since_ack_request = 0;
   }

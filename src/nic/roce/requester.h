@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/canary.h"
-#include "nic/congestion/peer_traffic.h"
 #include "nic/rc/packets.h"
+#include "nic/rc/peer_traffic.h"
 #include "nic/rc/send_queue.h"
 #include "nic/roce/go_back_n.h"
 
@@ -35,12 +35,7 @@ class Requester : public SendQueue<W, Requester<W>> {
     if (c.state != QpState::rts) [[unlikely]] {  // in SQD only what has been begun, or is sent again
       if (c.state != QpState::sqd || (c.next_offset == 0 && c.next_psn == c.sent_psn)) return false;
     }
-    if (c.sq_next == c.sq_done) [[likely]]
-      return true;  // nothing before it to wait for
-    const Work& w = work_at(c, c.sq_next);
-    // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
-    if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return false;
-    return !reads_back(w.kind) || (c.reads_under_way < std::max<std::uint8_t>(c.max_reads, 1) && psns_fit(c, w));
+    return !c.head_waits || c.sq_next == c.sq_done;  // then there is nothing before it to wait for
   }
 
   // Work at the head that has been done, and what an entry that cannot be sent does once it is the oldest.
@@ -51,8 +46,14 @@ class Requester : public SendQueue<W, Requester<W>> {
   }
 
  private:
+  [[nodiscard]] static bool must_wait(const Context& c, const Work& w) {
+    if (c.sq_next == c.sq_done) return false;
+    // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
+    if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return true;
+    return reads_back(w.kind) && (c.reads_under_way >= std::max<std::uint8_t>(c.max_reads, 1) || !psns_fit(c, w));
+  }
   [[gnu::noinline]] void retire_local(Context& c) {
-    while (c.sq_done != c.sq_next && is_local(work_at(c, c.sq_done).kind)) {
+    while (c.sq_done != c.sq_next && is_local(read_work_under_way(core_, c, c.sq_done).kind)) {
       completions_.finish_work(c, Status::success);
     }
   }

@@ -83,7 +83,7 @@ class RequesterInput {
     const wire::Psn psn = p.headers.bth.psn;
     acknowledge(c, psn);  // a response acknowledges every request before it
     if (c.state == QpState::error) return;
-    const Work& w = work_at(c, c.sq_done);
+    const Work& w = read_scatter_under_way(core_, c, c.sq_done);
     if (psn != c.unacked_psn) {
       core_.refuse(Refusal::response_out_of_order);
       return implied_nak(c);
@@ -110,7 +110,7 @@ class RequesterInput {
     const wire::Psn psn = p.headers.bth.psn;
     acknowledge(c, psn);
     if (c.state == QpState::error) return;
-    const Work& w = work_at(c, c.sq_done);
+    const Work& w = read_scatter_under_way(core_, c, c.sq_done);
     if (psn != c.unacked_psn) {
       core_.refuse(Refusal::response_out_of_order);
       return implied_nak(c);
@@ -127,7 +127,7 @@ class RequesterInput {
 
   // The oldest work is done, and `end` is the PSN after its last.
   void finish_oldest(Context& c, wire::Psn end) {
-    const bool counted = c.sq_done != c.sq_next && reads_back(work_at(c, c.sq_done).kind);
+    const bool counted = c.sq_done != c.sq_next && reads_back(read_work_under_way(core_, c, c.sq_done).kind);
     if (counted && c.reads_under_way > 0) --c.reads_under_way;
     c.done_psn = c.unacked_psn = end;
     completions_.finish_work(c, Status::success);
@@ -141,7 +141,7 @@ class RequesterInput {
     const wire::Psn before = c.unacked_psn;
     bool complete = true;
     while (target != c.done_psn && c.state != QpState::error) {
-      const Work& w = work_at(c, c.sq_done);
+      const Work& w = read_work_under_way(core_, c, c.sq_done);
       if (is_local(w.kind)) [[unlikely]] {  // done before, and met again while going back
         finish_oldest(c, c.done_psn);
         continue;

@@ -141,7 +141,7 @@ class Responder {
       if (!completions_.take_receive(c)) return invalid(Refusal::no_receive);
       c.roce.received_bytes = 0;
     }
-    const Receive& r = completions_.receive_at(c, c.receive_entry);
+    const Receive& r = read_receive_under_way(core_, c, c.receive_entry);
     if (p.payload.size() > r.length - c.roce.received_bytes) {
       return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
     }
@@ -210,7 +210,7 @@ class Responder {
     if (const Admission v = admit_atomic(core_, c, eth, word); v.refusal() != Refusal::none) return v;
     SavedResponse* s = responder_output_.save(c);
     if (s == nullptr) return invalid(Refusal::too_many_reads);
-    grant_atomic(*s, *word, eth, info.verb == wire::Verb::fetch_add);
+    grant_atomic(core_, *s, *word, eth, info.verb == wire::Verb::fetch_add);
     s->first = c.expected_psn;
     s->packets = 1;
     responder_output_.respond(c, *s, s->first);

@@ -41,7 +41,7 @@ class ResponderOutput {
   // more under way than it was promised.
   [[nodiscard]] SavedResponse* save(Context& c) {
     if (c.saved_size == 0) return nullptr;
-    SavedResponse& s = c.saved[c.saved_next];
+    SavedResponse& s = read_saved(core_, c, c.saved_next);
     if (s.pending && !s.answered) return nullptr;
     if (s.pending) finish(c, s);  // was being answered again, but who asks for more has had the answer
     c.saved_next = static_cast<std::uint8_t>((c.saved_next + 1) % c.saved_size);
@@ -51,9 +51,8 @@ class ResponderOutput {
   }
   // The READ or atomic that a duplicate request repeats, if it is still remembered.
   [[nodiscard]] SavedResponse* find(Context& c, wire::Psn psn) {
-    core_.world.read(BusRead::saved_response, c.saved, c.saved_size * sizeof(SavedResponse));
     for (std::uint32_t age = 1; age <= c.saved_size; ++age) {  // newest first: PSNs come round again
-      SavedResponse& s = c.saved[(c.saved_next + c.saved_size - age) % c.saved_size];
+      SavedResponse& s = read_saved(core_, c, (c.saved_next + c.saved_size - age) % c.saved_size);
       if (s.valid && psn.since(s.first) < s.packets) return &s;
     }
     return nullptr;
@@ -62,6 +61,7 @@ class ResponderOutput {
     if (!s.pending) ++c.saved_pending;
     s.pending = true;
     s.next = s.restart = canary(Canary::answer_from_the_start) ? s.first : from;
+    write_saved(core_, s);
     core_.schedule(c);
   }
 
@@ -98,7 +98,7 @@ class ResponderOutput {
  private:
   SavedResponse& oldest_pending(Context& c) {
     for (std::uint32_t i = 0; i < c.saved_size; ++i) {
-      SavedResponse& s = c.saved[(c.saved_next + i) % c.saved_size];
+      SavedResponse& s = read_saved(core_, c, (c.saved_next + i) % c.saved_size);
       if (s.pending) return s;
     }
     __builtin_unreachable();  // saved_pending counts them
@@ -106,6 +106,7 @@ class ResponderOutput {
   void finish(Context& c, SavedResponse& s) {
     s.pending = false;
     s.answered = true;
+    write_saved(core_, s);
     --c.saved_pending;
   }
 
@@ -136,7 +137,7 @@ class ResponderOutput {
       budget.bytes -= bytes;
       s.next = s.next.plus(1);
     }
-    if (s.next == end) finish(c, s);
+    s.next == end ? finish(c, s) : write_saved(core_, s);
     return true;
   }
 
@@ -144,7 +145,11 @@ class ResponderOutput {
     core_.refuse(reason);
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     const wire::Psn at = s.next;
-    for (SavedResponse& other : std::span(c.saved, c.saved_size)) other.pending = false;
+    for (std::uint32_t i = 0; i < c.saved_size; ++i) {
+      SavedResponse& other = read_saved(core_, c, i);
+      other.pending = false;
+      write_saved(core_, other);
+    }
     c.saved_pending = 0;
     c.responder_stopped = true;
     c.break_status = Status::remote_access;

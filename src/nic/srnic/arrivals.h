@@ -118,7 +118,7 @@ class Arrivals {
   template <class Side>
   bool deliver_before(Side& side, Context& c, const Inflow& f, wire::Psn end) {
     ReorderNotes& notes = core_.state.reorder_notes;
-    while (const ReorderNote* note = notes.take_before(f.in.notes, end)) {
+    while (const ReorderNote* note = read_note(core_, notes.take_before(f.in.notes, end))) {
       const ReorderNote copy = *note;
       f.expected = copy.psn;
       if (!side.deliver(c, copy)) return false;

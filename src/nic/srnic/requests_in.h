@@ -46,6 +46,7 @@ class RequestsIn {
       return OutOfOrder::dropped;
     }
     remember(*note, end, p);
+    write_note(core_, *note);
     return OutOfOrder::placed;
   }
 
@@ -110,7 +111,7 @@ class RequestsIn {
     if (!number_possible(c, p)) return invalid(Refusal::not_continued);
     std::uint32_t entry = 0;
     if (!find_receive(c, p, entry)) return invalid(Refusal::no_receive);
-    const Receive& r = completions_.receive_at(c, entry);
+    const Receive& r = read_receive_under_way(core_, c, entry);
     if (offset + p.payload.size() > r.length) {
       return {Refusal::receive_too_small, wire::NakCode::invalid_request, Status::local_length};
     }
@@ -165,9 +166,7 @@ class RequestsIn {
                                                        std::uint32_t& entry) {
     if (c.shared_rq != kNone) return take_shared(c, count, p.headers.bth.psn, entry);
     if (count - c.rq_done >= c.rq_posted - c.rq_done) return false;
-    const Receive& r = completions_.receive_at(c, count);
-    core_.count(Counter::receive_wqes_fetched);
-    core_.world.read(BusRead::receive, &r, sizeof(Receive) + r.sges * sizeof(Sge));
+    ReceiveFetch<W>(core_).take(c, count);
     entry = count;
     return true;
   }
@@ -181,13 +180,13 @@ class RequestsIn {
     if (!take_current(c)) return false;
     ReorderNotes& notes = core_.state.reorder_notes;
     std::uint32_t newest = c.rq_done;
-    if (const ReorderNote* taken = notes.newest_taken(c.srnic.in.notes)) {
+    if (const ReorderNote* taken = read_note(core_, notes.newest_taken(c.srnic.in.notes))) {
       newest = taken->ssn;
       if (taken->psn.ahead_of(psn) > 0) psn = taken->psn;  // in the list, too, in the order of messages
     }
     const std::uint32_t before = newest - c.rq_done, wanted = count - c.rq_done;
     if (wanted <= before) {
-      const ReorderNote* note = notes.find_taken(c.srnic.in.notes, count);
+      const ReorderNote* note = read_note(core_, notes.find_taken(c.srnic.in.notes, count));
       if (note != nullptr) entry = note->entry;
       return note != nullptr;
     }
@@ -198,13 +197,15 @@ class RequestsIn {
       const std::uint32_t current = std::exchange(c.receive_entry, kNone);
       (void)completions_.take_receive(c);
       entry = note->entry = std::exchange(c.receive_entry, current);
+      write_note(core_, *note);
     }
     return true;
   }
   [[nodiscard]] bool take_current(Context& c) {
     if (c.receive_entry != kNone) return true;
     if (c.shared_rq != kNone) {
-      if (const ReorderNote* taken = core_.state.reorder_notes.take_taken(c.srnic.in.notes, c.rq_done)) {
+      ReorderNotes& notes = core_.state.reorder_notes;
+      if (const ReorderNote* taken = read_note(core_, notes.take_taken(c.srnic.in.notes, c.rq_done))) {
         c.receive_entry = taken->entry;
         return true;
       }
@@ -253,6 +254,7 @@ class RequestsIn {
     SavedResponse* s = responses_.save(c, h.sequence, packets_of(h.reth.length, c.mtu_shift));
     if (s == nullptr) return invalid(Refusal::too_many_reads);
     grant_read(*s, h.reth);
+    write_saved(core_, *s);
     return {};
   }
 
@@ -261,7 +263,8 @@ class RequestsIn {
     if (const Admission v = admit_atomic(core_, c, h.atomic, word); v.refusal() != Refusal::none) return v;
     SavedResponse* s = responses_.save(c, h.sequence, 1);
     if (s == nullptr) return invalid(Refusal::too_many_reads);
-    grant_atomic(*s, *word, h.atomic, info.verb == wire::Verb::fetch_add);
+    grant_atomic(core_, *s, *word, h.atomic, info.verb == wire::Verb::fetch_add);
+    write_saved(core_, *s);
     return {};
   }
 

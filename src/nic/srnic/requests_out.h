@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "nic/congestion/peer_traffic.h"
 #include "nic/rc/packets.h"
+#include "nic/rc/peer_traffic.h"
 #include "nic/rc/send_queue.h"
 #include "nic/srnic/acks.h"
 #include "nic/srnic/streams.h"
@@ -30,11 +30,8 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
       if (c.state != QpState::sqd || c.next_offset == 0) return false;
     }
     if (c.sq_next == c.sq_done) return true;  // nothing before it to wait for
-    const Work& w = work_at(c, c.sq_next);
     if (c.next_offset == 0 && c.next_psn.since(c.done_psn) >= kFarthest) return false;
-    // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
-    if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return false;
-    return !reads_back(w.kind) || may_ask(c, w);
+    return !c.head_waits;
   }
 
   void turn(Context& c, TurnBudget& budget) { Queue::send_work(c, budget); }
@@ -42,8 +39,7 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
   // The packet at this place of the send queue, again. False: its memory is gone.
   // `asks`: force ack_request, because this may be the last packet sent.
   bool send_again(Context& c, WorkPosition at, wire::Psn psn, bool asks, TurnBudget& budget) {
-    Work& w = work_at(c, at.entry);
-    core_.world.read(BusRead::work, &w, c.sq_stride);
+    const Work& w = read_work_again(core_, c, at.entry);
     if (at.offset >= request_packets(w, c.mtu_shift)) return true;  // the peer's echo was wrong
     core_.count(Counter::retransmitted_pkts);
     const Refusal r =
@@ -61,7 +57,7 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
   }
   void retire(Context& c) {
     while (c.sq_done != c.sq_next) {
-      const Work& w = work_at(c, c.sq_done);
+      const Work& w = read_work_under_way(core_, c, c.sq_done);
       const std::uint32_t packets = request_packets(w, c.mtu_shift);
       if (c.unacked_psn.since(c.done_psn) < packets) break;
       if (reads_back(w.kind) && (w.flags & WorkFlags::answered) == 0) break;
@@ -75,24 +71,34 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
 
   // All responses to this READ or atomic have arrived. That they were given says that the peer had everything up to it.
   void answered(Context& c, std::uint32_t entry) {
-    Work& w = work_at(c, entry);
+    const Work& w = read_work_under_way(core_, c, entry);
     if ((w.flags & WorkFlags::answered) == 0 && c.reads_under_way > 0) --c.reads_under_way;
-    w.flags |= WorkFlags::answered;
+    c.head_waits = false;
+    mark_work(core_, w, WorkFlags::answered, true);
     wire::Psn end = c.done_psn;
-    for (std::uint32_t i = c.sq_done; i != entry + 1; ++i) end = end.plus(request_packets(work_at(c, i), c.mtu_shift));
+    for (std::uint32_t i = c.sq_done; i != entry + 1; ++i) {
+      end = end.plus(request_packets(read_work_under_way(core_, c, i), c.mtu_shift));
+    }
     if (end.since(c.done_psn) > c.unacked_psn.since(c.done_psn)) c.unacked_psn = end;
     retire(c);
   }
 
  private:
+  [[nodiscard]] static bool must_wait(const Context& c, const Work& w) {
+    if (c.sq_next == c.sq_done) return false;
+    // IBA 10.8.3.3: a fence waits for every READ and atomic before it.
+    if (c.reads_under_way != 0 && c.next_offset == 0 && (w.flags & WorkFlags::fence) != 0) return true;
+    return reads_back(w.kind) && !may_ask(c, w);
+  }
   [[nodiscard]] static bool has_begun(const Context&) {
     return false;
   }  // whatever was sent is under way until it is through
 
-  void ask(Context& c, Work& w, TurnBudget& budget) {
+  void ask(Context& c, const Work& w, TurnBudget& budget) {
     --budget.room;
     if (c.max_reads == 0) return stall(c, Status::local_qp_operation, Refusal::reads_disabled);
-    w.flags &= static_cast<std::uint8_t>(~WorkFlags::answered);
+    if ((w.flags & WorkFlags::answered) != 0) [[unlikely]]
+      mark_work(core_, w, WorkFlags::answered, false);
     if (const Refusal r = emit_ask(c, w, c.sq_next, c.next_psn); r != Refusal::none) {
       return stall(c, Status::local_protection, r);
     }
@@ -103,8 +109,8 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
     ++c.sq_next;
   }
 
-  void send_message(Context& c, Work& w, TurnBudget& budget) {
-    if (c.next_offset == 0 && uses_receive(w.kind)) ssn_of(w) = c.next_ssn++;
+  void send_message(Context& c, const Work& w, TurnBudget& budget) {
+    if (c.next_offset == 0 && uses_receive(w.kind)) number_send(core_, w, c.next_ssn++);
     const std::uint32_t window = window_of(core_, c);
     while (budget.bytes > 0 && budget.room > 0 && packets_under_way(c) < window) {
       const std::uint32_t room = std::min(window - packets_under_way(c), budget.room);
@@ -139,7 +145,7 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
     typename Core<W>::Burst burst;
   };
   // One packet of a SEND or WRITE, or a burst of them.
-  Refusal emit(Context& c, Work& w, std::uint32_t entry, Slice some, wire::Psn psn, TurnBudget& budget) {
+  Refusal emit(Context& c, const Work& w, std::uint32_t entry, Slice some, wire::Psn psn, TurnBudget& budget) {
     const std::uint32_t offset = some.first << c.mtu_shift;
     const std::uint32_t bytes = std::min(some.burst.packets << c.mtu_shift, w.length - offset);
     const bool ends = offset + bytes == w.length;

@@ -49,6 +49,7 @@ class ResponsesIn {
       return OutOfOrder::finished;
     }
     note->entry = a.entry;
+    write_note(core_, *note);
     return OutOfOrder::placed;
   }
 
@@ -77,12 +78,12 @@ class ResponsesIn {
     return false;
   }
 
-  Answer judge(const Context& c, const wire::Packet& p) const {
+  Answer judge(const Context& c, const wire::Packet& p) {
     const wire::OpcodeInfo& info = wire::info(p.headers.bth.opcode);
     Answer a;
     a.entry = wire::Sequence::unfold(p.headers.sequence.msn(), c.sq_done);
     if (a.entry - c.sq_done >= c.sq_next - c.sq_done) return {.why = Refusal::response_unexpected};
-    const Work& w = work_at(c, a.entry);
+    const Work& w = read_scatter_under_way(core_, c, a.entry);
     const bool atomic = info.verb == wire::Verb::atomic_ack;
     if (atomic ? !is_atomic(w.kind) : w.kind != WorkKind::read) return {.why = Refusal::response_unexpected};
     if ((w.flags & WorkFlags::answered) != 0) return {.why = Refusal::response_unexpected};
@@ -101,7 +102,7 @@ class ResponsesIn {
   }
 
   Refusal place(Context& c, const Answer& a, const wire::Packet& p) {
-    const Work& w = work_at(c, a.entry);
+    const Work& w = read_scatter_under_way(core_, c, a.entry);
     if (w.kind == WorkKind::read) return scatter(core_, c, sges_of(w), a.offset, p.payload);
     const std::uint64_t original = p.headers.atomic_ack.original;
     return scatter(core_, c, sges_of(w), 0, std::as_bytes(std::span<const std::uint64_t, 1>(&original, 1)));

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "nic/completions.h"
-#include "nic/congestion/peer_traffic.h"
 #include "nic/rc/packets.h"
+#include "nic/rc/peer_traffic.h"
 #include "nic/schedule/turn_budget.h"
 #include "nic/srnic/acks.h"
 #include "nic/srnic/streams.h"
@@ -30,10 +30,8 @@ class ResponsesOut {
       acknowledged(c, end);
     }
     const wire::Psn first = end_of_all(c);
-    SavedResponse& s = c.saved[c.saved_next];
+    SavedResponse& s = begin_saved(c, c.saved_next);
     c.saved_next = static_cast<std::uint8_t>((c.saved_next + 1) % c.saved_size);
-    s = SavedResponse{};
-    s.valid = true;
     s.first = first;
     s.packets = packets;
     s.msn = asked.msn();
@@ -77,9 +75,8 @@ class ResponsesOut {
   void acknowledged(Context& c, wire::Psn end) {
     c.responses_under_way = static_cast<std::uint16_t>(c.responses.out_next.since(end));
     while (c.saved_pending > 0) {
-      SavedResponse& oldest = at(c, 0);
+      const SavedResponse& oldest = at(c, 0);
       if (end.since(oldest.first) < oldest.packets) break;
-      oldest.valid = false;
       --c.saved_pending;
     }
     if (c.saved_pending == 0 && c.responder_stopped) core_.queue_acknowledgement(c);
@@ -99,10 +96,10 @@ class ResponsesOut {
 
  private:
   // The i-th oldest of those not acknowledged.
-  [[nodiscard]] static SavedResponse& at(Context& c, std::uint32_t i) {
-    return c.saved[(c.saved_next + c.saved_size - c.saved_pending + i) % c.saved_size];
+  [[nodiscard]] SavedResponse& at(const Context& c, std::uint32_t i) const {
+    return read_saved(core_, c, (c.saved_next + c.saved_size - c.saved_pending + i) % c.saved_size);
   }
-  [[nodiscard]] static wire::Psn end_of_all(Context& c) {
+  [[nodiscard]] wire::Psn end_of_all(const Context& c) const {
     if (c.saved_pending == 0) return c.responses.out_next;
     const SavedResponse& newest = at(c, c.saved_pending - 1U);
     return newest.first.plus(newest.packets);
@@ -110,7 +107,6 @@ class ResponsesOut {
   [[nodiscard]] SavedResponse* find(Context& c, wire::Psn psn) {
     for (std::uint32_t i = 0; i < c.saved_pending; ++i) {
       SavedResponse& s = at(c, i);
-      core_.world.read(BusRead::saved_response, &s, sizeof s);
       if (psn.since(s.first) < s.packets) return &s;
     }
     return nullptr;

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/canary.h"
-#include "nic/congestion/peer_traffic.h"
+#include "nic/rc/peer_traffic.h"
 #include "nic/srnic/requests_out.h"
 #include "nic/srnic/responses_out.h"
 
@@ -128,7 +128,7 @@ class SelectiveRepeat {
   void turn(Context& c, TurnBudget& budget) {
     while (may_retry(c) && !budget.spent() && c.state != QpState::error) {
       RetryRing& ring = core_.state.retries[c.retry_ring];
-      RetryEntry& e = ring.oldest();
+      RetryEntry& e = read_retry(core_, ring);
       // What the receiver is not ready for is sent again when it may be: all of it, whatever was planned before.
       if (c.rnr_wait && e.stream == Stream::requests_out) e.count = 0;
       while (e.count > 0 && budget.bytes > 0 && may_retry(c)) {
@@ -139,7 +139,7 @@ class SelectiveRepeat {
         }
       }
       if (c.state == QpState::error) return;
-      if (e.count == 0) ++ring.done;
+      e.count == 0 ? void(++ring.done) : write_retry(core_, e);
       if (budget.works > 0) --budget.works;
     }
   }
@@ -288,7 +288,7 @@ class SelectiveRepeat {
     e.base = stream == Stream::responses_out && c.answers_rest ? flow.next : flow.unacked;
     e.next = flow.next;
     if (stream == Stream::requests_out && e.kind != LossEvent::Kind::sacked) {
-      const WorkPosition at = locate_request(c, e.kind == LossEvent::Kind::missing ? e.psn : flow.unacked);
+      const WorkPosition at = locate_request(core_, c, e.kind == LossEvent::Kind::missing ? e.psn : flow.unacked);
       e.anchor = wire::Sequence(at.entry, 0, at.offset);
     }
     core_.tell(e, c);
@@ -364,7 +364,7 @@ class SelectiveRepeat {
     core_.count(Counter::rcvd_rnr_err);
     // A READ before it that has not been answered is not to blame: what the receiver had no room for must be the oldest
     // work to be given up.
-    const bool oldest = locate_request(c, c.unacked_psn).entry == c.sq_done;
+    const bool oldest = locate_request(core_, c, c.unacked_psn).entry == c.sq_done;
     if (c.rnr_retry != kForever && oldest) {
       if (c.rnr_retries_left == 0) {
         core_.count(Counter::retry_rnr_exceeded_err);
@@ -430,14 +430,16 @@ class SelectiveRepeat {
       if (behind >= e.count) return false;
       e.count = static_cast<std::uint16_t>(e.count - behind);
       e.psn = c.unacked_psn;
-      const WorkPosition at = locate_request(c, e.psn);
+      const WorkPosition at = locate_request(core_, c, e.psn);
       e.at = wire::Sequence(at.entry, 0, at.offset);
     }
     if (e.psn.ahead_of(c.next_psn) >= 0) return false;
     WorkPosition at{wire::Sequence::unfold(e.at.msn(), c.sq_done), e.at.offset()};
     if (at.entry - c.sq_done > c.sq_next - c.sq_done) return false;
-    while (at.entry != c.sq_next && at.offset >= request_packets(work_at(c, at.entry), c.mtu_shift)) {
-      at.offset -= request_packets(work_at(c, at.entry), c.mtu_shift);
+    while (at.entry != c.sq_next) {
+      const std::uint32_t packets = request_packets(read_work_under_way(core_, c, at.entry), c.mtu_shift);
+      if (at.offset < packets) break;
+      at.offset -= packets;
       ++at.entry;
     }
     if (at.entry == c.sq_next && (at.entry == c.sq_posted || (at.offset << c.mtu_shift) >= c.next_offset)) return false;

@@ -10,6 +10,7 @@
 #include "nic/context.h"
 #include "nic/core.h"
 #include "nic/host_memory.h"
+#include "nic/under_way.h"
 
 namespace weft::nic {
 
@@ -79,17 +80,6 @@ inline Outflow outflow(const Context& c, Stream s) {
   return s == Stream::requests_out ? requests_out(c) : responses_out(c);
 }
 
-inline std::uint32_t requests_under_way(const Context& c) { return c.next_psn.since(c.unacked_psn); }
-// Those that nobody takes are not (ResponsesOut::rest).
-inline std::uint32_t answers_under_way(const Context& c) { return c.answers_rest ? 0 : c.responses_under_way; }
-// Both share the congestion window: they take the same way.
-inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + answers_under_way(c); }
-// What is in the way of a response. Requests whose receiver is not ready are on their way to nowhere: it may be waiting
-// for just this response before it gets ready.
-inline std::uint32_t packets_before_response(const Context& c) {
-  return c.rnr_wait ? answers_under_way(c) : packets_under_way(c);
-}
-
 // How much may be under way.
 template <World W>
 [[nodiscard]] std::uint32_t window_of(const Core<W>& core, const Context& c) {
@@ -118,23 +108,28 @@ inline bool uses_receive(WorkKind k) {
          k == WorkKind::write_immediate;
 }
 
-// The SEND sequence number that a message got when it was first sent. It is kept in its work entry, in a member that
-// its kind has no use for.
-inline std::uint64_t& ssn_of(Work& w) { return w.kind == WorkKind::write_immediate ? w.remote.swap : w.remote.address; }
-
-// Where a request of this PSN stands, found from the oldest work on. `psn` is not behind done_psn.
+// Where a request of this PSN stands, found from the oldest work on. `psn` is not behind done_psn. read(entry) is the
+// work entry: card and host software have ways of their own to it.
 struct WorkPosition {
   std::uint32_t entry = 0, offset = 0;
 };
-inline WorkPosition locate_request(const Context& c, wire::Psn psn) {
+template <class Read>
+[[nodiscard]] WorkPosition locate_request(const Context& c, wire::Psn psn, Read&& read) {
   WorkPosition at{c.sq_done, psn.since(c.done_psn)};
   while (at.entry != c.sq_next) {
-    const std::uint32_t packets = request_packets(work_at(c, at.entry), c.mtu_shift);
+    const std::uint32_t packets = request_packets(read(at.entry), c.mtu_shift);
     if (at.offset < packets) break;
     at.offset -= packets;
     ++at.entry;
   }
   return at;
+}
+
+// The card's way.
+template <World W>
+[[nodiscard]] WorkPosition locate_request(Core<W>& core, const Context& c, wire::Psn psn) {
+  return locate_request(c, psn,
+                        [&](std::uint32_t entry) -> const Work& { return read_work_under_way(core, c, entry); });
 }
 
 // -- beginning ------------------------------------------------------------------------------------------
@@ -154,6 +149,7 @@ inline void begin_dialect(Context& c, Dialect dialect, const CardConfig& config)
   c.next_offset = 0;
   c.next_psn = c.unacked_psn = c.done_psn;
   c.reads_under_way = 0;
+  c.head_waits = false;
   c.silences = 0;
   c.requests_awaited = c.responses_awaited = c.long_read = c.answers_rest = false;
   c.unheard = c.sent_since = c.assured = c.window_cut = false;

@@ -39,7 +39,7 @@ class Datagrams {
       return core_.refuse(Refusal::no_receive);
     }
     // A datagram that does not fit is dropped without a word, and its receive entry waits for the next.
-    const Receive& r = completions_.receive_at(c, c.receive_entry);
+    const Receive& r = read_receive_under_way(core_, c, c.receive_entry);
     if (r.length < wire::kGrhBytes + p.payload.size()) return core_.refuse(Refusal::receive_too_small);
     const auto grh = wire::make_grh(p.flow, p.headers.bth.opcode, p.payload.size());
     Refusal why = scatter(core_, c, sges_of(r), 0, grh);

@@ -5,21 +5,24 @@
 
 #include <pthread.h>
 
+#include "verbs/ibverbs/objects.h"
+
 namespace weft::verbs {
 
-// Counters are those of the public structs; stock programs may look at them.
-inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint32_t& counter, std::uint32_t events) {
+// `shown` is the counter of the public struct: stock programs may look at it.
+inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, EventCount& count, std::uint32_t& shown,
+                        std::uint32_t events) {
   pthread_mutex_lock(&mutex);
-  counter += events;
+  count.acknowledged += events;
+  shown = count.acknowledged;
   pthread_cond_broadcast(&cond);
   pthread_mutex_unlock(&mutex);
 }
 
 // Without the lane's lock: who acknowledges may need it first.
-inline void await_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint32_t& counter,
-                               std::uint32_t events) {
+inline void await_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const EventCount& count) {
   pthread_mutex_lock(&mutex);
-  while (counter != events) pthread_cond_wait(&cond, &mutex);
+  while (count.acknowledged != count.fetched) pthread_cond_wait(&cond, &mutex);
   pthread_mutex_unlock(&mutex);
 }
 

@@ -61,14 +61,14 @@ bool Context::translate(const nic::Event& event, AsyncEvent& out) {
       CompletionQueue* cq = cqs[event.number];
       if (cq == nullptr) return false;
       out.event.element.cq = public_of(*cq);
-      out.fetched = &cq->async_events;
+      out.fetched = &cq->async_events.fetched;
       return true;
     }
     case Subject::srq: {
       SharedReceiveQueue* srq = srqs[event.number];
       if (srq == nullptr) return false;
       out.event.element.srq = srq;
-      out.fetched = &srq->async_events;
+      out.fetched = &srq->async_events.fetched;
       return true;
     }
     default: {
@@ -76,7 +76,7 @@ bool Context::translate(const nic::Event& event, AsyncEvent& out) {
       QueuePair* qp = found != nullptr ? qps[found->slot()] : nullptr;
       if (qp == nullptr) return false;
       out.event.element.qp = public_of(*qp);
-      out.fetched = &qp->async_events;
+      out.fetched = &qp->async_events.fetched;
       return true;
     }
   }
@@ -127,17 +127,17 @@ void ibv_ack_async_event(ibv_async_event* event) {
     case Subject::cq: {
       CompletionQueue& cq = ours(event->element.cq);
       if (cq.owner->lost()) return;
-      return acknowledge(cq.mutex, cq.cond, cq.async_events_completed, 1);
+      return acknowledge(cq.mutex, cq.cond, cq.async_events, cq.async_events_completed, 1);
     }
     case Subject::srq: {
-      ibv_srq& srq = *event->element.srq;
-      if (context_of(srq).lost()) return;
-      return acknowledge(srq.mutex, srq.cond, srq.events_completed, 1);
+      SharedReceiveQueue& srq = ours(event->element.srq);
+      if (srq.owner->lost()) return;
+      return acknowledge(srq.mutex, srq.cond, srq.async_events, srq.events_completed, 1);
     }
     case Subject::qp: {
-      ibv_qp& qp = *event->element.qp;
-      if (context_of(qp).lost()) return;
-      return acknowledge(qp.mutex, qp.cond, qp.events_completed, 1);
+      QueuePair& qp = ours(event->element.qp);
+      if (qp.owner->lost()) return;
+      return acknowledge(qp.qp_base.mutex, qp.qp_base.cond, qp.async_events, qp.qp_base.events_completed, 1);
     }
     case Subject::none: return;
   }

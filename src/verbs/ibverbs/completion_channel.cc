@@ -21,7 +21,7 @@ CompletionQueue* take_event(Context& c, Channel& channel) {
   settle(c, channel);
   if (queue == nullptr) return nullptr;
   CompletionQueue* cq = c.cqs[queue->number()];
-  ++cq->completion_events;
+  ++cq->completion_events.fetched;
   return cq;
 }
 
@@ -82,7 +82,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
 void ibv_ack_cq_events(ibv_cq* cq, unsigned int events) {
   CompletionQueue& q = ours(cq);
   if (q.owner->lost()) return;
-  acknowledge(q.mutex, q.cond, q.comp_events_completed, events);
+  acknowledge(q.mutex, q.cond, q.completion_events, q.comp_events_completed, events);
 }
 
 }  // extern "C"

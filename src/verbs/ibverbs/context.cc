@@ -26,7 +26,8 @@ Context::Context(ibv_device& dev, const real::Settings& settings)
   context.device = &dev;
   context.cmd_fd = -1;  // there is no kernel driver to command
   context.async_fd = async_signal.fd();
-  context.num_comp_vectors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  completion_vectors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  context.num_comp_vectors = completion_vectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&context.mutex, nullptr);
   enlist(*this);

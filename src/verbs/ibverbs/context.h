@@ -62,6 +62,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   std::deque<AsyncEvent> async_events;
   SignalFd async_signal;
   std::uint64_t device_memory = 0;  // bytes given out
+  int completion_vectors = 1;
   RouteHeader route_header{};  // of datagrams to the first address; a port that has both kinds is asked for that one
   CmPortOfContext cm_port;
   real::Lane lane;

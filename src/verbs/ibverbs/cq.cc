@@ -23,14 +23,14 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
   Context& c = context_of(context);
   if (entries <= 0 || entries > c.device.config().max_cq_entries) return refuse(EINVAL);
   if (channel != nullptr && !is_of(context, channel)) return refuse(EINVAL);
-  if (vector < 0 || vector >= context->num_comp_vectors) return refuse(EINVAL);
+  if (vector < 0 || vector >= c.completion_vectors) return refuse(EINVAL);
   const Hold hold(c);
   if (!hold) return refuse(EIO);
   return attempt([&]() -> CompletionQueue* {
     auto cq = std::make_unique<CompletionQueue>();
     const auto queue = c.device.create_cq(room_for(entries), channel != nullptr ? ours(channel).number : nic::kNone);
     if (!queue) return refuse(queue.error());
-    if (channel != nullptr) ++channel->refcnt;
+    if (channel != nullptr) channel->refcnt = ++ours(channel).queues;
     cq->context = context;
     cq->channel = channel;
     cq->cq_context = cq_context;
@@ -39,7 +39,7 @@ CompletionQueue* make_cq(ibv_context* context, std::int64_t entries, void* cq_co
     cq->owner = &c;
     cq->queue = *queue;
     make_acknowledgeable(*cq);
-    c.cqs[cq->handle] = cq.get();
+    c.cqs[(*queue)->number()] = cq.get();
     return cq.release();
   });
 }
@@ -110,17 +110,18 @@ int ibv_destroy_cq(ibv_cq* ibcq) {
   {
     const Hold hold(c);
     if (!hold) return EIO;
+    const std::uint32_t number = cq.queue->number();
     if (const int code = errno_of(c.device.destroy(cq.queue)); code != 0) return code;
-    c.cqs[cq.handle] = nullptr;
+    c.cqs[number] = nullptr;
     c.forget_async_events(ibcq);
     if (cq.channel != nullptr) {
-      --cq.channel->refcnt;
+      cq.channel->refcnt = --ours(cq.channel).queues;
       settle(c, ours(cq.channel));
     }
   }
   // No event can be fetched any more; those that have been are waited for.
-  await_acknowledged(cq.mutex, cq.cond, cq.comp_events_completed, cq.completion_events);
-  await_acknowledged(cq.mutex, cq.cond, cq.async_events_completed, cq.async_events);
+  await_acknowledged(cq.mutex, cq.cond, cq.completion_events);
+  await_acknowledged(cq.mutex, cq.cond, cq.async_events);
   unmake_acknowledgeable(cq);
   delete &cq;
   return 0;

@@ -81,6 +81,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t leng
     mr->pd = pd;
     mr->length = length;
     mr->handle = mr->lkey = mr->rkey = key->raw();
+    mr->key = *key;
     mr->device_memory = &from;
     ++from.users;
     ++ours(pd).users;

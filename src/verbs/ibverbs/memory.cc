@@ -11,7 +11,7 @@
 namespace weft::verbs {
 namespace {
 
-struct Request {
+struct RegionRequest {
   void* memory;
   std::size_t length;
   std::uint64_t iova;
@@ -28,7 +28,7 @@ struct Request {
 // The lowest page is never a program's; so no region begins at null.
 constexpr std::uint64_t kFirstAddress = 4096;
 
-host::RegionOptions options_of(const Request& r) {
+host::RegionOptions region_options(const RegionRequest& r) {
   if (r.implicit()) {
     return {.memory = place_of(kFirstAddress),
             .length = SIZE_MAX - kFirstAddress,
@@ -40,7 +40,7 @@ host::RegionOptions options_of(const Request& r) {
 }
 
 // 0 or errno. Takes time for large memory, so it runs without the lane's lock. On-demand memory need not be there yet.
-int judge(const Request& r) {
+int judge(const RegionRequest& r) {
   if ((r.access & ~kRegionAccess) != 0) return EINVAL;
   if (r.implicit()) return 0;
   const std::uint64_t first = number_of(r.memory);
@@ -48,7 +48,7 @@ int judge(const Request& r) {
   return r.on_demand() || real::pages_are_there(place_of(first), r.length, r.writable()) ? 0 : EFAULT;
 }
 
-ibv_mr* register_region(ibv_pd* pd, Request r) {
+ibv_mr* register_region(ibv_pd* pd, RegionRequest r) {
   r.access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);  // hints that a device may ignore
   if (const int code = judge(r); code != 0) return refuse(code);
   Context& c = context_of(*pd);
@@ -56,20 +56,23 @@ ibv_mr* register_region(ibv_pd* pd, Request r) {
   if (!hold) return refuse(EIO);
   return attempt([&]() -> ibv_mr* {
     auto mr = std::make_unique<Region>();
-    const auto key = c.device.register_region(ours(pd).number, options_of(r));
+    const auto key = c.device.register_region(ours(pd).number, region_options(r));
     if (!key) return refuse(key.error());
     mr->context = pd->context;
     mr->pd = pd;
     mr->addr = r.memory;
     mr->length = r.length;
     mr->handle = mr->lkey = mr->rkey = key->raw();
+    mr->key = *key;
+    mr->memory = r.memory;
+    mr->bytes = r.length;
     mr->access = r.access;
     ++ours(pd).users;
     return mr.release();
   });
 }
 
-int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, Request r) {
+int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, RegionRequest r) {
   const bool translation = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
   const bool access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
   const bool domain = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
@@ -78,23 +81,25 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, Request r) {
   if (!access) r.access = ours(mr).access;
   if (((r.access | ours(mr).access) & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
   // What stays of the region must suit what changes.
-  const Request whole = translation ? r : Request{mr->addr, mr->length, number_of(mr->addr), r.access};
+  Region& region = ours(mr);
+  const RegionRequest whole =
+      translation ? r : RegionRequest{region.memory, region.bytes, number_of(region.memory), r.access};
   if (translation || access) {
     if (const int code = judge(whole); code != 0) return code;
   }
   Context& c = context_of(*mr);
   const Hold hold(c);
   if (!hold) return EIO;
-  const host::RegionOptions options = options_of(r);
+  const host::RegionOptions options = region_options(r);
   const auto new_domain = domain ? std::optional(ours(pd).number) : std::nullopt;
   const auto new_rights = access ? std::optional(options.rights) : std::nullopt;
-  const int code = errno_of(
-      c.device.reregister_region(wire::Key(mr->lkey), new_domain, translation ? &options : nullptr, new_rights));
+  const int code =
+      errno_of(c.device.reregister_region(region.key, new_domain, translation ? &options : nullptr, new_rights));
   if (code != 0) return code;
-  ours(mr).access = r.access;
+  region.access = r.access;
   if (translation) {
-    mr->addr = r.memory;
-    mr->length = r.length;
+    mr->addr = region.memory = r.memory;
+    mr->length = region.bytes = r.length;
   }
   if (domain) {
     --ours(mr->pd).users;
@@ -149,8 +154,8 @@ ibv_mr*(ibv_reg_mr)(ibv_pd* pd, void* addr, size_t length, int access) {
 
 // A refusal changes nothing, so that there is but one kind of it: the old region is still good.
 int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* addr, size_t length, int access) {
-  const Request request{addr, length, number_of(addr),
-                        static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE)};
+  const RegionRequest request{addr, length, number_of(addr),
+                              static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE)};
   const int code = reregister(mr, static_cast<unsigned>(flags), pd, request);
   if (code == 0) return 0;
   errno = code;
@@ -162,7 +167,7 @@ int ibv_dereg_mr(ibv_mr* mr) {
   const Hold hold(c);
   if (!hold) return EIO;
   Region& region = ours(mr);
-  if (const int code = errno_of(c.device.deregister_region(weft::wire::Key(mr->lkey))); code != 0) return code;
+  if (const int code = errno_of(c.device.deregister_region(region.key)); code != 0) return code;
   --ours(mr->pd).users;
   if (region.device_memory != nullptr) --region.device_memory->users;
   delete &region;

@@ -1,4 +1,5 @@
-// What verbs programs hold: each object begins with the public struct, and what is ours follows.
+// What verbs programs hold: a public struct, and what is ours. Programs may write anything into the public part: what
+// we look things up by stands in ours, and the numbers in the public struct are for the program alone.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +40,16 @@ struct DeviceMemory : ibv_dm {
 };
 
 struct Region : ibv_mr {
+  wire::Key key{};
+  void* memory = nullptr;
+  std::size_t bytes = 0;
   unsigned access = 0;
   DeviceMemory* device_memory = nullptr;
 };
 
 struct Window : ibv_mw {
   wire::Key key{};  // after the bindings that have been posted
+  bool is_type_2 = false;
 };
 
 struct AddressHandle : ibv_ah {
@@ -54,35 +59,49 @@ struct AddressHandle : ibv_ah {
 
 struct Channel : ibv_comp_channel {
   std::uint32_t number = 0;
+  int queues = 0;  // that it has events of
   SignalFd signal;
+};
+
+// Events of an object that a program has fetched. Destroying the object waits until all are acknowledged.
+struct EventCount {
+  std::uint32_t fetched = 0, acknowledged = 0;
 };
 
 struct CompletionQueue : ibv_cq_ex {
   Context* owner = nullptr;
   host::CompletionQueue* queue = nullptr;
-  std::uint32_t completion_events = 0, async_events = 0;  // fetched; destroying waits until all are acknowledged
-  nic::Completion current;                                // what start_poll and next_poll stand at
-  std::mutex polling;                                     // from start_poll to end_poll
+  EventCount completion_events, async_events;
+  nic::Completion current;  // what start_poll and next_poll stand at
+  std::mutex polling;       // from start_poll to end_poll
   bool single_threaded = false;
 };
 
 struct SharedReceiveQueue : ibv_srq {
   Context* owner = nullptr;
   host::SharedReceiveQueue* queue = nullptr;
-  std::uint32_t async_events = 0;
+  EventCount async_events;
 };
 
-// With thousands of them, posting to the next one waits for its cache lines: all that posting needs is in the first.
-struct alignas(64) QueuePair : ibv_qp_ex {
+// All that posting to a queue pair needs. With thousands of them, posting to the next one waits for its cache lines. So
+// this stands before the public struct, and in one line with the first word of that: the inline functions of verbs.h
+// find us by it.
+struct PostingPart {
+  Context* owner = nullptr;
+  host::QueuePair* queue = nullptr;
+  host::Poster poster{};  // leads straight to the context: every step in between costs
+  std::uint32_t slot = 0;
+  bool is_datagram = false;
+};
+
+struct alignas(64) QueuePair : PostingPart, ibv_qp_ex {
   QueuePair();
   ~QueuePair();
 
-  Context* owner = nullptr;
-  host::QueuePair* queue = nullptr;
-  host::Poster poster{};  // leads straight to the context: with thousands of queue pairs every step in between costs
-  std::uint32_t async_events = 0;
+  EventCount async_events;
   std::unique_ptr<Builder> builder;  // with ibv_wr_* only
 };
+static_assert(sizeof(PostingPart) + sizeof(ibv_context*) <= 64);
 
 // From the public struct to ours. The public structs of queue pairs and completion queues have a short and a long form
 // with the same beginning; ours are always long.

@@ -16,7 +16,7 @@ namespace weft::verbs {
 int set_binding(nic::WindowBinding& b, ibv_mw& mw, std::uint32_t new_key, const ibv_mw_bind_info& info) {
   if ((info.mw_access_flags & ~kWindowAccess) != 0) return EINVAL;
   b.window = ours(&mw).key;
-  b.region = wire::Key(info.mr != nullptr ? info.mr->lkey : 0);
+  b.region = info.mr != nullptr ? ours(info.mr).key : wire::Key(0);
   b.address = info.addr;
   b.length = info.mr != nullptr ? info.length : 0;
   b.rights = rights_of(info.mw_access_flags);
@@ -109,32 +109,32 @@ class Request {
 };
 
 // Work that moves no data is rare, and takes the way of a WorkRequest.
-[[gnu::noinline]] int post_local(const ibv_qp& qp, host::Poster poster, const ibv_send_wr& wr, nic::WorkKind kind) {
-  if (qp.qp_type == IBV_QPT_UD) return EINVAL;
+[[gnu::noinline]] int post_local(const PostingPart& qp, const ibv_send_wr& wr, nic::WorkKind kind) {
+  if (qp.is_datagram) return EINVAL;
   host::WorkRequest r{.id = wr.wr_id, .kind = kind};
   set_flags(r, wr.send_flags);
   if (kind == nic::WorkKind::local_invalidate) {
     r.invalidate = wire::Key(wr.invalidate_rkey);
-    return errno_of(poster.post(r));
+    return errno_of(qp.poster.post(r));
   }
   // Type 1 windows are bound by ibv_bind_mw, which chooses their keys.
-  if (wr.bind_mw.mw == nullptr || wr.bind_mw.mw->type != IBV_MW_TYPE_2) return EINVAL;
+  if (wr.bind_mw.mw == nullptr || !ours(wr.bind_mw.mw).is_type_2) return EINVAL;
   int code = set_binding(r.binding, *wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
-  if (code == 0) code = errno_of(poster.post(r));
+  if (code == 0) code = errno_of(qp.poster.post(r));
   if (code == 0) ours(wr.bind_mw.mw).key = r.binding.new_key;
   return code;
 }
 
 // The doorbell comes after the last one of a list.
-int post_one(const ibv_qp& qp, host::Poster poster, const ibv_send_wr& wr) {
+int post_one(const PostingPart& qp, const ibv_send_wr& wr) {
   const auto opcode = static_cast<std::size_t>(raw(wr.opcode));
   if (opcode >= kKinds.size() || !kKinds[opcode].known) return EINVAL;
   const Kind what = kKinds[opcode];
   if (wr.num_sge < 0 || static_cast<std::size_t>(wr.num_sge) > nic::kMaxSges) return EINVAL;
   if (nic::is_local(what.kind)) [[unlikely]]
-    return post_local(qp, poster, wr, what.kind);
-  if (qp.qp_type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
-  return errno_of(host::write_work(*poster.context, poster.device->card().port, Request(wr, what)));
+    return post_local(qp, wr, what.kind);
+  if (qp.is_datagram && wr.wr.ud.ah == nullptr) return EINVAL;
+  return errno_of(host::write_work(*qp.poster.context, qp.poster.device->card().port, Request(wr, what)));
 }
 
 // Posts a list of receives by `post`; on the first refusal `bad` says which.
@@ -159,8 +159,9 @@ int post_receives(ibv_recv_wr* wr, ibv_recv_wr** bad, Post&& post) {
 // With thousands of queue pairs each cache line of each counts. All that is needed of the object is in its first, and
 // the queue pair's context is on its way while the lock is taken.
 int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
-  Context& owner = context_of(ibqp->context);
-  const host::Poster poster{&owner.device, &owner.device.card().contexts[ibqp->handle]};
+  const PostingPart& qp = ours(ibqp);
+  Context& owner = *qp.owner;
+  const host::Poster& poster = qp.poster;
   prefetch(poster.context);
   prefetch(&poster.context->sq);
   const Hold hold(owner);
@@ -170,12 +171,12 @@ int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
   for (; code == 0 && wr != nullptr; wr = wr->next, ++posted) {
     if (wr->next != nullptr) [[unlikely]]
       poster.prefetch_entry(1);
-    code = post_one(*ibqp, poster, *wr);
+    code = post_one(qp, *wr);
     if (code != 0) *bad = wr;
   }
   if (!hold) return code;
-  owner.lane.rang(ibqp->handle);
-  owner.order.note(ibqp->handle, posted);
+  owner.lane.rang(qp.slot);
+  owner.order.note(qp.slot, posted);
   return code;
 }
 

@@ -23,6 +23,11 @@ wire::Service service_of(const ibv_qp_type& type) {
   }
 }
 
+ibv_qp_type type_of(wire::Service service) {
+  if (service == wire::Service::ud) return IBV_QPT_UD;
+  return service == wire::Service::uc ? IBV_QPT_UC : IBV_QPT_RC;
+}
+
 host::QpOptions options_of(const ibv_qp_init_attr& a) {
   host::QpOptions o;
   o.service = service_of(a.qp_type);
@@ -46,7 +51,7 @@ void introduce(QueuePair& qp, ibv_pd* pd, const ibv_qp_init_attr& a) {
   p.send_cq = a.send_cq;
   p.recv_cq = a.recv_cq;
   p.srq = a.srq;
-  p.handle = qp.queue->slot();
+  p.handle = qp.slot;
   p.qp_num = qp.queue->qpn().raw();
   p.state = IBV_QPS_RESET;
   p.qp_type = a.qp_type;
@@ -60,7 +65,7 @@ ibv_qp_init_attr origin_of(QueuePair& qp) {
           .recv_cq = p.recv_cq,
           .srq = p.srq,
           .cap = capabilities_of(qp.queue->options()),
-          .qp_type = p.qp_type,
+          .qp_type = type_of(qp.queue->options().service),
           .sq_sig_all = qp.queue->options().signal_all};
 }
 
@@ -94,10 +99,12 @@ QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
     qp->owner = &c;
     qp->queue = *queue;
     qp->poster = (*queue)->poster();
+    qp->slot = (*queue)->slot();
+    qp->is_datagram = (*queue)->options().service == wire::Service::ud;
     introduce(*qp, pd, attr);
     attr.cap = capabilities_of((*queue)->options());
     ++ours(pd).users;
-    c.qps[(*queue)->slot()] = qp.get();
+    c.qps[qp->slot] = qp.get();
     return qp.release();
   });
 }
@@ -113,7 +120,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
   return qp != nullptr ? public_of(*qp) : nullptr;
 }
 
-int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) {
+int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) try {
   QueuePair& qp = ours(ibqp);
   auto mask = static_cast<std::uint32_t>(attr_mask);
   weft::host::QpAttributes attributes;
@@ -127,14 +134,12 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) {
   const bool ends = (attr_mask & IBV_QP_STATE) != 0 &&
                     (attributes.state == weft::nic::QpState::reset || attributes.state == weft::nic::QpState::error);
   if (ends) qp.owner->settle_debts();
-  try {
-    if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  }
+  if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;
   if ((attr_mask & IBV_QP_STATE) != 0) ibqp->state = attr->qp_state;
   qp.owner->lane.rang();
   return 0;
+} catch (const std::bad_alloc&) {  // the lane's first words to a peer need memory, too
+  return ENOMEM;
 }
 
 // All attributes, whatever the mask asks for.
@@ -156,13 +161,12 @@ int ibv_destroy_qp(ibv_qp* ibqp) {
     const Hold hold(c);
     if (!hold) return EIO;
     c.settle_debts();
-    const std::uint32_t slot = qp.queue->slot();
     if (const int code = errno_of(c.device.destroy(qp.queue)); code != 0) return code;
-    c.qps[slot] = nullptr;
+    c.qps[qp.slot] = nullptr;
     c.forget_async_events(ibqp);
     --ours(ibqp->pd).users;
   }
-  await_acknowledged(ibqp->mutex, ibqp->cond, ibqp->events_completed, qp.async_events);
+  await_acknowledged(ibqp->mutex, ibqp->cond, qp.async_events);
   unmake_acknowledgeable(*ibqp);
   const Hold hold(c);
   if (hold) Unmake{c.device}(&qp);

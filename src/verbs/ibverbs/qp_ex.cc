@@ -87,7 +87,7 @@ void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind
   Builder::Staged* s = begin(qp, nic::WorkKind::bind_window);
   if (s == nullptr) return;
   s->window = &ours(mw);
-  const int code = mw->type == IBV_MW_TYPE_2 ? set_binding(s->request.binding, *mw, rkey, *info) : EINVAL;
+  const int code = ours(mw).is_type_2 ? set_binding(s->request.binding, *mw, rkey, *info) : EINVAL;
   if (code != 0) builder_of(qp).fail(code);
 }
 
@@ -171,7 +171,7 @@ int post_all(QueuePair& qp, Builder& b) {
     }
   }
   qp.owner->lane.rang();
-  qp.owner->order.note(qp.qp_base.handle, b.count);
+  qp.owner->order.note(qp.slot, b.count);
   return 0;
 }
 

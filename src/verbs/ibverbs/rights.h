@@ -3,7 +3,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "nic/memory/rights.h"
+#include "nic/rights.h"
 
 namespace weft::verbs {
 

@@ -27,7 +27,7 @@ ibv_srq* make_srq(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr) {
     srq->queue = *queue;
     make_acknowledgeable(*srq);
     ++ours(pd).users;
-    c.srqs[srq->handle] = srq.get();
+    c.srqs[(*queue)->number()] = srq.get();
     return srq.release();
   });
 }
@@ -72,12 +72,13 @@ int ibv_destroy_srq(ibv_srq* ibsrq) {
   {
     const Hold hold(c);
     if (!hold) return EIO;
+    const std::uint32_t number = srq.queue->number();
     if (const int code = errno_of(c.device.destroy(srq.queue)); code != 0) return code;
-    c.srqs[srq.handle] = nullptr;
+    c.srqs[number] = nullptr;
     c.forget_async_events(ibsrq);
     --ours(srq.pd).users;
   }
-  await_acknowledged(srq.mutex, srq.cond, srq.events_completed, srq.async_events);
+  await_acknowledged(srq.mutex, srq.cond, srq.async_events);
   unmake_acknowledgeable(srq);
   delete &srq;
   return 0;

@@ -19,6 +19,7 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     mw->rkey = mw->handle = key->raw();
     mw->type = type;
     mw->key = *key;
+    mw->is_type_2 = type == IBV_MW_TYPE_2;
     ++ours(pd).users;
     return mw.release();
   });
@@ -27,6 +28,7 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
 // A type 1 window gets its new key from us: the next of the 256 that are its own.
 int bind_mw(ibv_qp* ibqp, ibv_mw* mw, ibv_mw_bind* bind) {
   QueuePair& qp = ours(ibqp);
+  if (ours(mw).is_type_2) return EINVAL;
   const Hold hold(*qp.owner);
   if (!hold) return EIO;
   const std::uint32_t next = ibv_inc_rkey(ours(mw).key.raw());

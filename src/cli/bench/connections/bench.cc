@@ -14,21 +14,21 @@
 namespace weft::cli {
 namespace {
 
-constexpr int kLimit = 60;  // seconds for one run, beyond the time that it measures
+constexpr int kPointSeconds = 60;  // for one run, beyond the time that it measures
 
 std::filesystem::path program_beside(const std::string& weft) {
   return std::filesystem::path(weft).parent_path() / "weft-connections";
 }
 
-tl::expected<LoadReading, std::string> measure(const LoadBench& bench, const LoadTable& table, const LoadPoint& point,
-                                               const std::string& loss, unsigned round) {
+tl::expected<LoadReading, std::string> measure_point(const LoadBench& bench, const LoadTable& table,
+                                                     const LoadPoint& point, const std::string& loss, unsigned round) {
   std::vector<std::string> words = words_of(point, loss, round, table.milliseconds);
   for (std::string& w : words) {
     if (w == "weft-connections") w = program_beside(bench.weft).string();
   }
   words.insert(words.begin(), bench.weft);
   words.insert(words.begin() + 2, {"--addr", bench.address});
-  const int limit = kLimit + static_cast<int>(table.milliseconds / 1000 * 3);
+  const int limit = kPointSeconds + static_cast<int>(table.milliseconds / 1000 * 3);
   const Ended ended = run_alone({words}, limit);
   if (ended.status < 0) return tl::unexpected(fmt::format("it did not end within {} s, or a signal ended it", limit));
   if (ended.status != 0) return tl::unexpected(reason_in(ended.output));
@@ -39,7 +39,7 @@ void run_round(const LoadBench& bench, LoadTable& table, unsigned round, unsigne
   const bool shown = isatty(STDERR_FILENO) == 1;
   const auto fill = [&](LoadCell& cell, const char* loss) {
     if (shown) fmt::print(stderr, "\r\033[Kround {} of {}: {}", round + 1, rounds, text_of(cell.point));
-    cell.add(measure(bench, table, cell.point, loss, round));
+    cell.add(measure_point(bench, table, cell.point, loss, round));
   };
   for (LoadCell& cell : table.cells) fill(cell, "0");
   for (LoadTable::Lossy& l : table.losses) {
@@ -49,7 +49,7 @@ void run_round(const LoadBench& bench, LoadTable& table, unsigned round, unsigne
   if (shown) fmt::print(stderr, "\r\033[K");
 }
 
-bool write_report(const LoadTable& table, const std::string& folder) {
+bool write_page(const LoadTable& table, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::filesystem::path path = std::filesystem::path(folder) / "connections.html";
@@ -109,7 +109,7 @@ int run_load_bench(const LoadBench& bench) {
   LoadPlan plan = plan_of(bench);
   for (unsigned round = 0; round < plan.rounds; ++round) run_round(bench, plan.table, round, plan.rounds);
   fmt::print("{}", bench.json ? load_json(plan.table) : load_text(plan.table));
-  const bool written = bench.report.empty() || write_report(plan.table, bench.report);
+  const bool written = bench.report.empty() || write_page(plan.table, bench.report);
   return written && any_ran(plan.table) ? kOk : kFailed;
 }
 

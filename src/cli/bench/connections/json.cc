@@ -1,12 +1,9 @@
-#include <nlohmann/json.hpp>
-
 #include "cli/bench/connections/output.h"
 #include "cli/bench/connections/plan.h"
+#include "cli/bench/number_json.h"
 
 namespace weft::cli {
 namespace {
-
-nlohmann::json number_or_null(const std::optional<double>& n) { return n ? nlohmann::json(*n) : nlohmann::json(); }
 
 nlohmann::json row_json(const LoadTable& table, const LoadCell& c, const std::string& loss) {
   std::string command = "weft";

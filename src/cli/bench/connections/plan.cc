@@ -5,7 +5,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr unsigned kRounds = 3, kMilliseconds = 1000, kQuickMilliseconds = 200;
+constexpr unsigned kUsualRounds = 3, kMilliseconds = 1000, kQuickMilliseconds = 200;
 constexpr std::uint32_t kLossyDepth = 128, kLossyQps = 64;
 
 // As the user chose, each once; else all of them.
@@ -41,7 +41,7 @@ LoadPlan plan_of(const LoadBench& bench) {
   const auto depths = chosen(bench.depths, Numbers{1, 16, 128});
   const auto qps = chosen(bench.qps, Numbers{1, 16, 128, 1024, 10000});
   LoadPlan plan;
-  plan.rounds = bench.rounds != 0 ? bench.rounds : bench.quick ? 1 : kRounds;
+  plan.rounds = bench.rounds != 0 ? bench.rounds : bench.quick ? 1 : kUsualRounds;
   plan.table.milliseconds = bench.milliseconds != 0 ? bench.milliseconds
                             : bench.quick           ? kQuickMilliseconds
                                                     : kMilliseconds;

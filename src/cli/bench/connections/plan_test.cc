@@ -7,7 +7,7 @@
 namespace weft::cli {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
+std::string one_line(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
   return out;
@@ -54,10 +54,10 @@ TEST(LoadPlan, TheQuickSetHasTheEndsOfBothCurves) {
 }
 
 TEST(LoadPlan, EachPointHasItsCommand) {
-  EXPECT_EQ(joined(words_of({"udp", "srnic", "write", 16, 128}, "0", 0, 200)),
+  EXPECT_EQ(one_line(words_of({"udp", "srnic", "write", 16, 128}, "0", 0, 200)),
             "run --stats --wire udp --transport srnic -- weft-connections --qps 128 --depth 16 --verb write --bytes "
             "65536 --rounds 1 --milliseconds 200 --no-idle --json");
-  EXPECT_NE(joined(words_of({"udp", "srnic", "send", 16, 128}, "1%", 4, 200)).find("--loss 1% --seed 5 --"),
+  EXPECT_NE(one_line(words_of({"udp", "srnic", "send", 16, 128}, "1%", 4, 200)).find("--loss 1% --seed 5 --"),
             std::string::npos);
 }
 

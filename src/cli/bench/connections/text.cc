@@ -2,13 +2,12 @@
 
 #include "cli/bench/connections/output.h"
 #include "cli/bench/connections/plan.h"
+#include "cli/bench/number_text.h"
 
 namespace weft::cli {
 namespace {
 
-std::string shown(const std::optional<double>& n) { return n ? fmt::format("{:.2f}", *n) : "-"; }
-
-std::string percent(double share) {
+std::string share_text(double share) {
   return share > 0 && share < 0.00001 ? std::string("<0.001 %") : fmt::format("{:.3f} %", share * 100);
 }
 
@@ -45,10 +44,10 @@ LoadRowTexts row_texts(const LoadTable& table, const LoadCell& c) {
           .depth = std::to_string(c.point.depth),
           .qps = std::to_string(c.point.qps),
           .rate = rate ? fmt::format("{:.0f}", *rate) : "-",
-          .gbits = shown(c.gbits()),
-          .of_best = shown(of_best(table, c)),
-          .of_roce = shown(of_roce(table, c)),
-          .again = again ? percent(*again) : "-",
+          .gbits = number_text(c.gbits()),
+          .of_best = number_text(of_best(table, c)),
+          .of_roce = number_text(of_roce(table, c)),
+          .again = again ? share_text(*again) : "-",
           .shares = least && most ? fmt::format("{:.2f}..{:.2f}", *least, *most) : "-",
           .median = time_text(c, c.median_us),
           .p99 = time_text(c, c.p99_us),
@@ -57,7 +56,7 @@ LoadRowTexts row_texts(const LoadTable& table, const LoadCell& c) {
 
 std::string value_text(const LoadVerdict& verdict, const std::optional<double>& value) {
   if (!value) return "-";
-  return verdict.at_most ? percent(*value) : fmt::format("{:.2f}", *value);
+  return verdict.at_most ? share_text(*value) : fmt::format("{:.2f}", *value);
 }
 
 std::string load_text(const LoadTable& table) {
@@ -73,7 +72,7 @@ std::string load_text(const LoadTable& table) {
   for (const LoadTable::Lossy& l : table.losses) {
     out += fmt::format("{}: {} messages/s at 1 % loss, {} of lossless\n", text_of(l.lossy.point),
                        l.lossy.rate.median() ? fmt::format("{:.0f}", *l.lossy.rate.median()) : "-",
-                       shown(Samples::ratio(l.lossy.rate, l.lossless.rate)));
+                       number_text(Samples::ratio(l.lossy.rate, l.lossless.rate)));
   }
   out += "\n";
   for (const LoadVerdict& v : verdicts_of(table)) {

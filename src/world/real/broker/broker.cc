@@ -16,12 +16,14 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
+#include "world/real/broker/broker_place.h"
 #include "world/real/broker/conversation.h"
 #include "world/real/broker/gsi_desk.h"
 #include "world/real/broker/services.h"
 #include "world/real/os/clock.h"
 #include "world/real/os/mapping.h"
 #include "world/real/os/socket_address.h"
+#include "world/real/os/wake_up.h"
 #include "world/real/settings/address_text.h"
 #include "world/real/shm/shared_page.h"
 #include "world/real/udp/roce_socket.h"
@@ -32,6 +34,7 @@ namespace {
 constexpr Time kLinger = seconds(1);               // a program that starts right after the last one finds a broker
 constexpr std::size_t kMaxMembers = 1024;          // lanes and commands together
 constexpr std::size_t kMaxGroups = 256;            // addresses
+constexpr int kMessages = 64;                      // of one member, before others are heard
 constexpr rlim_t kReserve = 256;                   // descriptors: for a lane that comes
 constexpr Time kNoDescriptors = milliseconds(20);  // for so long those who call wait, when there is none left for them
 
@@ -58,23 +61,28 @@ using Places = std::pair<std::uint8_t, std::uint8_t>;  // of two lanes, the lowe
 
 class Broker {
  public:
-  explicit Broker(Descriptor listener) : listener_(std::move(listener)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    watch(listener_.get(), kListener);
+  explicit Broker(BrokerListener listener) : listener_(std::move(listener)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    watch(listener_.fd(), kListener);
   }
 
   void run() {
     Time idle_since = clock_now();
     for (;;) {
-      std::array<epoll_event, 64> events{};
-      const Time patience = deaf_since_ == 0 ? milliseconds(200) : kNoDescriptors;
-      const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                               static_cast<int>(patience / milliseconds(1)));
-      for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
-      if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
-      if (owes_news_) tell_all_of_departures();
+      turn(deaf_since_ == 0 ? milliseconds(200) : kNoDescriptors);
+      if (!listener_.is_found()) listen_elsewhere();
       if (!members_.empty()) idle_since = clock_now();
       if (clock_now() - idle_since > kLinger) return;
     }
+  }
+
+  // Serves whoever has something to say, and waits for that so long at most.
+  void turn(Time patience) {
+    std::array<epoll_event, 64> events{};
+    const int n = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                             static_cast<int>(patience / milliseconds(1)));
+    for (int i = 0; i < n; ++i) serve(events[static_cast<std::size_t>(i)].data.u64);
+    if (deaf_since_ != 0 && clock_now() - deaf_since_ >= kNoDescriptors) listen_again();
+    if (owes_news_) tell_all_of_departures();
   }
 
  private:
@@ -96,13 +104,17 @@ class Broker {
     const auto it = members_.find(what);
     if (it == members_.end()) return;
     Member& member = *it->second;
-    while (auto in = member.talk.hear()) hear(member, *in);
+    for (int budget = kMessages; budget > 0; --budget) {
+      auto in = member.talk.hear();
+      if (!in) break;
+      hear(member, *in);
+    }
     if (member.talk.over()) leave(it->first);
   }
 
   void accept_all() {
     for (;;) {
-      Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      Descriptor socket(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) be_deaf();
         return;
@@ -130,12 +142,20 @@ class Broker {
   // Who calls stays in the listener's queue, and that would wake us again and again.
   void be_deaf() {
     let_go_of_channels();
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
     deaf_since_ = clock_now();
   }
   void listen_again() {
     deaf_since_ = 0;
-    watch(listener_.get(), kListener);
+    watch(listener_.fd(), kListener);
+  }
+  // Its socket's name is gone: those who come would start another broker, which could not have our addresses.
+  void listen_elsewhere() {
+    listener_.release();
+    auto next = BrokerListener::take();
+    if (!next) return;
+    listener_ = std::move(*next);
+    if (deaf_since_ == 0) watch(listener_.fd(), kListener);
   }
 
   void hear(Member& from, Incoming& in) {
@@ -163,7 +183,7 @@ class Broker {
   static bool is_sound(const Incoming& in) {
     const Hello& h = in.message.hello;
     return h.address_count > 0 && h.address_count <= kMaxAddresses && in.descriptors.size() == 2 &&
-           has_for_ever(in.descriptors[0].get(), sizeof(SharedStatus));
+           has_for_ever(in.descriptors[0].get(), sizeof(SharedStatus)) && is_wake_up(in.descriptors[1].get());
   }
 
   void welcome(Member& member, Incoming& in) {
@@ -191,6 +211,7 @@ class Broker {
       }
       sockets.push_back(*socket);
     }
+    for (const int socket : sockets) admit_lane(socket, lane_number);
     member.hello = hello;
     member.lane_number = lane_number;
     member.shared_status = std::move(in.descriptors[0]);
@@ -240,11 +261,13 @@ class Broker {
       watch(first->get(), id);
       group = &groups_[id];
       group->address = address;
+      admit_lane(first->get(), 0);
       group->sockets.push_back(std::move(*first));
     }
     while (group->sockets.size() <= lane_number) {
       auto next = open_roce_socket(address);
       if (!next) return tl::unexpected(explain(next.error(), address));
+      admit_nobody(next->get());
       group->sockets.push_back(std::move(*next));
     }
     return group->sockets[lane_number].get();
@@ -252,8 +275,9 @@ class Broker {
 
   static Trouble taken(const wire::Address& address) {
     return {EADDRINUSE,
-            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by another user's Weft, or by a program whose "
-                        "broker was killed and that is stopped (end it). Or choose another address with --addr",
+            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by Weft of another user or of another "
+                        "container, or by a program whose broker was killed and that is stopped (end it). Or choose "
+                        "another address with --addr",
                         wire::kRocePort, text_of(address))};
   }
   static Trouble explain(Trouble t, const wire::Address& address) {
@@ -272,11 +296,19 @@ class Broker {
       for (const auto& [other_id, other] : members_) {
         if (other->lane_number != 0 && other_id != id) other->untold.set(lane_number);
       }
+      close_door(lane_number);
       tell_all_of_departures();
       for (Datagram& d : desk_.last_words(lane_number)) send(d);
     }
     members_.erase(id);
     std::erase_if(groups_, [&](const auto& g) { return !is_used(g.second.address); });
+  }
+
+  // What is for a lane that has left is not kept for the next.
+  void close_door(std::uint8_t lane_number) {
+    for (const auto& [id, group] : groups_) {
+      if (lane_number < group.sockets.size()) admit_nobody(group.sockets[lane_number].get());
+    }
   }
 
   void tell_all_of_departures() {
@@ -364,10 +396,10 @@ class Broker {
     const auto channel = channel_between(lanes);
     if (!channel) return false;
     Message greeting(Topic::met);
-    greeting.local_peer = {.address = asker.hello.addresses[0], .lane_number = asker.lane_number};
+    greeting.local_peer = who_is(asker, asker.hello.addresses[0]);
     const bool greeted = &other == &asker || other.talk.say(greeting, {}, what_to_give(*channel, asker));
     Message reply(Topic::met);
-    reply.local_peer = wanted;
+    reply.local_peer = who_is(other, wanted.address);
     const bool both = (greeted || !first) && asker.talk.say(reply, {}, what_to_give(*channel, other));
     if (both || !first) return both;
     channels_.erase(lanes);
@@ -378,6 +410,13 @@ class Broker {
     return false;
   }
 
+  static LocalPeerInfo who_is(const Member& member, const wire::Address& address) {
+    return {.address = address,
+            .lane_number = member.lane_number,
+            .versions = member.hello.versions,
+            .address_count = member.hello.address_count,
+            .addresses = member.hello.addresses};
+  }
   static std::vector<int> what_to_give(int channel, const Member& local_peer) {
     if (channel < 0) return {local_peer.shared_status.get(), local_peer.wake.get()};
     return {channel, local_peer.shared_status.get(), local_peer.wake.get()};
@@ -480,7 +519,8 @@ class Broker {
     if (it != members_.end()) it->second->talk.say(m, text);
   }
 
-  Descriptor listener_, epoll_;
+  BrokerListener listener_;
+  Descriptor epoll_;
   Time deaf_since_ = 0;  // there was no descriptor for the next who called; 0: it listens
   std::map<std::uint64_t, std::unique_ptr<Member>> members_;
   std::uint64_t next_member_ = kMembers;
@@ -513,16 +553,23 @@ void raise_descriptor_limit() {
 
 }  // namespace
 
+struct BrokerTurns::Inside {
+  Broker broker;
+};
+BrokerTurns::BrokerTurns(Descriptor listener) : inside_(new Inside{Broker(BrokerListener(std::move(listener)))}) {}
+BrokerTurns::~BrokerTurns() = default;
+void BrokerTurns::turn() { inside_->broker.turn(0); }
+
 int serve_as_broker() {
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
-  Descriptor listener = listen_as_broker();
+  auto listener = BrokerListener::take();
   if (!listener) {
-    if (errno == EADDRINUSE) return 0;
-    fmt::print(stderr, "weft broker: cannot take the name {}: {}\n", broker_name(), std::strerror(errno));
+    if (listener.error().code == EADDRINUSE) return 0;
+    fmt::print(stderr, "weft broker: {}\n", listener.error().what);
     return 1;
   }
-  Broker(std::move(listener)).run();
+  Broker(std::move(*listener)).run();
   return 0;
 }
 

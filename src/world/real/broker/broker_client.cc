@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,24 +12,32 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "world/real/broker/broker_place.h"
 #include "world/real/os/clock.h"
 
 namespace weft::real {
 namespace {
 
-constexpr int kAnswerWithin = 5000;  // milliseconds
+constexpr std::size_t kMostKept = 1024;
+constexpr int kMoment = 1000;  // milliseconds: for an answer while packets wait
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 // A broker was killed a moment ago: for so long its programs may still have the address.
 constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
 
 // The broker is no child of the program's: a program that waits for its children must not find one it does not know.
-// Hence clone() without a signal, and weft-broker leaves its starter at once.
+// Whoever becomes another program is a child like any other again, and tells of its end with SIGCHLD. So the one that
+// does is the child of a go-between, which ends at once, without a signal; clone() can be told so, and fork() cannot.
+constexpr std::size_t kStack = 64 * 1024;
 struct Start {
   const char* program;
   char* const* environment;
+  std::array<std::vector<char>, 2> stacks{std::vector<char>(kStack), std::vector<char>(kStack)};
+
+  [[nodiscard]] void* stack(std::size_t of) { return stacks[of].data() + (kStack & ~std::size_t{63}) - 64; }
 };
 
 // ThreadSanitizer takes every clone() for a fork(), and notes in the child that nothing is to be looked at any more. In
@@ -39,26 +48,43 @@ constexpr int kShares = 0;
 constexpr int kShares = CLONE_VM | CLONE_VFORK;
 #endif
 
+constexpr int kFailed = 127;
+
+// How it ended, as its exit code. Not waitpid(): a thread may be cancelled in there. One whose end was told to nobody,
+// because the program ignores SIGCHLD, has ended well as far as we know.
+int wait_for(int child) {
+  int status = 0;
+  while (syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+}
+
 int become_broker(void* argument) {
   const auto* start = static_cast<const Start*>(argument);
   const char* arguments[] = {start->program, nullptr};
   execve(start->program, const_cast<char* const*>(arguments), start->environment);
-  _exit(127);
+  _exit(kFailed);
+}
+
+int go_between(void* argument) {
+  auto* start = static_cast<Start*>(argument);
+  const int child = clone(become_broker, start->stack(1), kShares, start);
+  _exit(child < 0 ? kFailed : wait_for(child));
 }
 
 bool start_broker(const std::string& program) {
-  constexpr std::size_t kStack = 64 * 1024;
   // The program's own preloads and library paths are not the broker's.
   std::array<char*, 1> environment{nullptr};
-  Start start{program.c_str(), environment.data()};
-  std::vector<char> stack(kStack);
-  auto* top = static_cast<void*>(stack.data() + (kStack & ~std::size_t{63}) - 64);
-  const int child = clone(become_broker, top, kShares, &start);
-  if (child < 0) return false;
-  int status = 0;
-  while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  Start start{.program = program.c_str(), .environment = environment.data()};
+  // A signal would find the program's handler, in the program's memory, in another process.
+  sigset_t every{}, before{};
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  const int child = clone(go_between, start.stack(0), kShares, &start);
+  const bool started = child >= 0 && wait_for(child) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
 }
 
 void doze(Time how_long) {
@@ -66,31 +92,39 @@ void doze(Time how_long) {
   nanosleep(&t, nullptr);
 }
 
+tl::expected<void, Trouble> start_one() {
+  if (const auto folder = broker_folder(); !folder) return tl::unexpected(folder.error());
+  const std::string program = broker_program();
+  if (program.empty()) {
+    return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
+  }
+  if (!start_broker(program)) {
+    return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
+  }
+  return {};
+}
+
 tl::expected<Conversation, Trouble> reach_broker() {
   const Time until = clock_now() + kStartWithin;
   Time started = 0;
   for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
-    if (Conversation line = call_broker()) return line;
-    if (const int code = errno; code != ECONNREFUSED) {
-      return tl::unexpected(Trouble{code, fmt::format("cannot open a line to the broker: {}", std::strerror(code))});
-    }
+    auto line = find_broker();
+    if (line || line.error().code != ECONNREFUSED) return line;
     // Again after a while: the one we started may have found an old one that was just about to leave.
     if (started == 0 || clock_now() - started > kStartAgain) {
-      const std::string program = broker_program();
-      if (program.empty()) {
-        return tl::unexpected(Trouble{ENOENT, "cannot find the program weft-broker: set WEFT_BROKER to its path"});
-      }
-      if (!start_broker(program)) {
-        return tl::unexpected(Trouble{ENOEXEC, fmt::format("cannot start the broker {}", program)});
-      }
+      if (const auto good = start_one(); !good) return tl::unexpected(good.error());
       started = clock_now();
     }
     if (clock_now() > until) {
-      return tl::unexpected(
-          Trouble{ETIMEDOUT, fmt::format("the broker does not answer (abstract socket {})", broker_name())});
+      return tl::unexpected(Trouble{ETIMEDOUT, fmt::format("{} was started, and listens nowhere", broker_program())});
     }
     doze(pause);
   }
+}
+
+Trouble silence(const Conversation& line) {
+  return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped?", text_of_other(line.fd()),
+                                 kAnswerWithin / 1000)};
 }
 
 // As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
@@ -121,6 +155,10 @@ bool is_introduction(const Incoming& in, const Message& question) {
   return tells && in.message.local_peer.lane_number == question.local_peer.lane_number;
 }
 
+bool is_arrival(const Incoming& in) {
+  return in.message.topic == Topic::met && in.message.local_peer.address_count > 0;
+}
+
 bool is_end_of(const Incoming& in, std::uint32_t lane_number) {
   const bool gone = in.message.topic == Topic::met && in.message.code == 0 && in.descriptors.empty();
   return gone && in.message.local_peer.lane_number == lane_number;
@@ -129,7 +167,8 @@ bool is_end_of(const Incoming& in, std::uint32_t lane_number) {
 }  // namespace
 
 std::string broker_program() {
-  if (const char* named = std::getenv("WEFT_BROKER"); named != nullptr && *named != '\0') return named;
+  // Whoever starts a setuid program must not choose what it starts in turn.
+  if (const char* named = ::secure_getenv("WEFT_BROKER"); named != nullptr && *named != '\0') return named;
   Dl_info where{};
   if (dladdr(static_cast<const void*>(&kStartWithin), &where) == 0 || where.dli_fname == nullptr) return {};
   const std::string library = where.dli_fname;
@@ -150,6 +189,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     if (!line) return tl::unexpected(line.error());
     if (!line->say(greeting(self), {}, std::array{self.shared_status, self.wake})) continue;
     auto in = line->wait(kAnswerWithin);
+    if (!in && !line->over()) return tl::unexpected(silence(*line));
     if (!in) continue;
     if (in->message.topic != Topic::welcome)
       return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
@@ -166,6 +206,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     const std::lock_guard guard(lock_);
     if (!claim_ports(*line)) continue;
     line_ = std::move(*line);
+    silent_ = false;
     return Joined{lane_number, std::move(in->descriptors)};
   }
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
@@ -210,6 +251,7 @@ void BrokerClient::set_bell(int eventfd) {
 }
 
 void BrokerClient::keep(Incoming in) {
+  if (in.message.topic == Topic::datagram && kept_.size() >= kMostKept) return;  // packets may be lost, news may not
   kept_.push_back(std::move(in));
   if (bell_ >= 0) (void)eventfd_write(bell_, 1);
 }
@@ -221,13 +263,24 @@ bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
 std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
   const std::lock_guard guard(lock_);
   if (!line_ || !line_.say(question)) return std::nullopt;
-  const Time until = clock_now() + milliseconds(kAnswerWithin);
-  while (clock_now() < until) {
-    auto in = line_.wait(kAnswerWithin);
+  return answer_to(question, answer, kAnswerWithin);
+}
+
+std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
+  const std::lock_guard guard(lock_);
+  if (silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
+  return answer_to(question, answer, kMoment);
+}
+
+std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic answer, int milliseconds) {
+  const Time until = clock_now() + weft::milliseconds(milliseconds);
+  for (Time left = until - clock_now(); left > 0; left = until - clock_now()) {
+    auto in = line_.wait(static_cast<int>(left / weft::milliseconds(1)) + 1);
     if (!in) {
       if (line_.over()) return std::nullopt;
       continue;
     }
+    silent_ = false;
     if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
       // A lane number's new owner is not met before the end of the last one has been heard: that would end the new one.
       if (answer == Topic::met && !in->descriptors.empty() && has_kept_end_of(question.local_peer.lane_number)) {
@@ -239,6 +292,7 @@ std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer
     }
     keep(std::move(*in));
   }
+  silent_ = true;
   return std::nullopt;
 }
 
@@ -248,6 +302,11 @@ void BrokerClient::say(const Message& message, std::string_view text) {
   if (line_) (void)line_.say(message, text);
 }
 
+bool BrokerClient::say_at_once(const Message& message, std::string_view text) {
+  const std::unique_lock guard(lock_, std::try_to_lock);  // another thread may be waiting for an answer
+  return guard && line_ && line_.say_at_once(message, text);
+}
+
 std::optional<Incoming> BrokerClient::hear() {
   const std::lock_guard guard(lock_);
   if (!kept_.empty()) {
@@ -255,7 +314,10 @@ std::optional<Incoming> BrokerClient::hear() {
     kept_.pop_front();
     return in;
   }
-  return line_ ? line_.hear() : std::nullopt;
+  if (!line_) return std::nullopt;
+  auto in = line_.hear();
+  if (in) silent_ = false;
+  return in;
 }
 
 std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
@@ -268,7 +330,29 @@ std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
   }
   while (line_) {
     auto in = line_.hear();
+    if (in) silent_ = false;
     if (!in || about(*in)) return in;
+    keep(std::move(*in));
+  }
+  return std::nullopt;
+}
+
+std::optional<Incoming> BrokerClient::hear_introduction() {
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return std::nullopt;
+  // A lane number's new owner is not met before the end of the last one has been heard.
+  const auto may_be_met = [&](const Incoming& in) {
+    return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number);
+  };
+  if (const auto first = std::find_if(kept_.begin(), kept_.end(), may_be_met); first != kept_.end()) {
+    Incoming in = std::move(*first);
+    kept_.erase(first);
+    return in;
+  }
+  while (line_) {
+    auto in = line_.hear();
+    if (in) silent_ = false;
+    if (!in || may_be_met(*in)) return in;
     keep(std::move(*in));
   }
   return std::nullopt;

@@ -44,11 +44,18 @@ class BrokerClient {
   // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent, or what it said
   // must be heard after what is kept.
   [[nodiscard]] std::optional<Incoming> call(const Message& question, Topic answer);
+  // The same while packets wait: it waits a moment, and for a broker that was silent last time not at all.
+  [[nodiscard]] std::optional<Incoming> call_in_passing(const Message& question, Topic answer);
   void say(const Message& message, std::string_view text = {});
+  // For whoever must not wait. False: it was not said, because there is no room, or the line is in use.
+  [[nodiscard]] bool say_at_once(const Message& message, std::string_view text);
   // Something that the broker said by itself, if there is any.
   [[nodiscard]] std::optional<Incoming> hear();
   // The same, of one topic only, what was kept first: the others are kept for hear().
   [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
+  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all. Nothing,
+  // too, while somebody waits for an answer: this never waits.
+  [[nodiscard]] std::optional<Incoming> hear_introduction();
   [[nodiscard]] bool over();
   void abandon() { line_.close(); }
 
@@ -57,12 +64,14 @@ class BrokerClient {
   [[nodiscard]] bool claim_ports(Conversation& line);
   void keep(Incoming in);
   [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
+  [[nodiscard]] std::optional<Incoming> answer_to(const Message& question, Topic answer, int milliseconds);
 
   std::mutex lock_;
   Conversation line_;
   int bell_ = -1;
   std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
   std::deque<Incoming> kept_;
+  bool silent_ = false;  // it has not answered the last call, and has said nothing since
 };
 
 // The path of weft-broker: WEFT_BROKER, or what lies beside this library; empty: there is none.

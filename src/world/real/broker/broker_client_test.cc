@@ -30,7 +30,9 @@ class Line : public testing::Test {
   }
   void say_gone(std::uint32_t lane_number) { EXPECT_TRUE(broker.say(about(Topic::met, lane_number))); }
   void introduce(std::uint32_t lane_number) {
-    EXPECT_TRUE(broker.say(about(Topic::met, lane_number), {}, std::array{bell.get(), bell.get(), bell.get()}));
+    Message m = about(Topic::met, lane_number);
+    m.local_peer.address_count = 1;
+    EXPECT_TRUE(broker.say(m, {}, std::array{bell.get(), bell.get(), bell.get()}));
   }
   void expect_heard(std::optional<Incoming> in, Topic topic, std::uint32_t lane_number, std::size_t descriptors) {
     ASSERT_TRUE(in.has_value());
@@ -89,6 +91,43 @@ TEST_F(Line, MeetsAPlacesNextOwnerAfterTheEndOfTheLast) {
   EXPECT_TRUE(has_rung());
   expect_heard(line.hear(), Topic::met, kPlace, 0);
   expect_heard(line.hear(), Topic::met, kPlace, 3);
+}
+
+// Bug: while the broker was stopped, packets waited for it again and again, five seconds each time.
+TEST_F(Line, AsksASilentBrokerOnceInPassing) {
+  EXPECT_FALSE(line.call_in_passing(about(Topic::meet, kPlace), Topic::met).has_value());
+  EXPECT_FALSE(line.call_in_passing(about(Topic::meet, kOther), Topic::met).has_value());
+  const auto asked = broker.hear();
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->message.local_peer.lane_number, kPlace);
+  EXPECT_FALSE(broker.hear().has_value());
+  // It speaks again, and is asked again.
+  introduce(kPlace);
+  expect_heard(line.hear(), Topic::met, kPlace, 3);
+  introduce(kOther);
+  expect_heard(line.call_in_passing(about(Topic::meet, kOther), Topic::met), Topic::met, kOther, 3);
+}
+
+// Whoever is in the midst of receiving can meet somebody, and part from nobody.
+TEST_F(Line, HearsIntroductionsAheadOfAllElse) {
+  EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
+  say_gone(kOther);
+  introduce(kPlace);
+  expect_heard(line.hear_introduction(), Topic::met, kPlace, 3);
+  EXPECT_FALSE(line.hear_introduction().has_value());
+  EXPECT_TRUE(has_rung());
+  expect_heard(line.hear(), Topic::asked, kOther, 0);
+  expect_heard(line.hear(), Topic::met, kOther, 0);
+}
+
+TEST_F(Line, HearsNoIntroductionAheadOfTheEndOfThePlacesLastOwner) {
+  say_gone(kPlace);
+  introduce(kPlace);
+  introduce(kOther);
+  expect_heard(line.hear_introduction(), Topic::met, kOther, 3);
+  EXPECT_FALSE(line.hear_introduction().has_value());
+  expect_heard(line.hear(), Topic::met, kPlace, 0);
+  expect_heard(line.hear_introduction(), Topic::met, kPlace, 3);
 }
 
 TEST_F(Line, MeetsALaneThoughAnotherHasEnded) {

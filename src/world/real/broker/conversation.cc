@@ -1,5 +1,6 @@
 #include "world/real/broker/conversation.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -8,40 +9,46 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+
+#include "world/real/broker/broker_place.h"
 
 namespace weft::real {
 namespace {
 
 constexpr std::size_t kMaxDescriptors = kMaxAddresses + 2;
 
-struct Name {
-  sockaddr_un address{};
-  socklen_t bytes = 0;
-};
-
-Name abstract_name() {
-  Name out;
-  const std::string name = broker_name();
-  out.address.sun_family = AF_UNIX;
-  std::memcpy(out.address.sun_path + 1, name.data(), name.size());
-  out.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return out;
-}
-
-const sockaddr* plain(const Name& name) {
-  return static_cast<const sockaddr*>(static_cast<const void*>(&name.address));
-}
-
-Descriptor open_socket(int flags) { return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0)); }
-
-// The name is anyone's to take: a broker of another user would see all our traffic.
-bool is_ours(int socket) {
+std::optional<ucred> other_end(int socket) {
   ucred other{};
   socklen_t bytes = sizeof other;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 && (other.uid == geteuid() || other.uid == 0);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &bytes) != 0) return std::nullopt;
+  return other;
 }
+
+// A broker of another user's would see all our traffic.
+bool is_ours(int socket) {
+  const auto other = other_end(socket);
+  return other && (other->uid == geteuid() || other->uid == 0);
+}
+
+// Neither a call nor a word waits for ever for one who takes none.
+Descriptor open_socket() {
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const timeval patience{kAnswerWithin / 1000, 0};
+  if (socket) (void)setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return socket;
+}
+
+bool connect_to(int socket, const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.data(), std::min(path.size(), sizeof name.sun_path - 1));
+  return connect(socket, static_cast<sockaddr*>(static_cast<void*>(&name)), sizeof name) == 0;
+}
+
+Trouble no_line(int code) { return {code, fmt::format("cannot open a line to the broker: {}", std::strerror(code))}; }
 
 void take_descriptors(const msghdr& header, std::vector<Descriptor>& out) {
   for (const cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr;
@@ -63,27 +70,40 @@ void forget_descriptors(Incoming& in) {
 
 }  // namespace
 
-std::string broker_name() { return fmt::format("weft-broker-{}", geteuid()); }
+std::string text_of_other(int socket) {
+  const auto other = other_end(socket);
+  return other ? fmt::format("process {} of {}", other->pid, text_of_user(other->uid)) : "an unknown process";
+}
 
-Conversation call_broker() {
-  Descriptor socket = open_socket(0);
-  if (!socket) return {};
-  const Name name = abstract_name();
-  if (connect(socket.get(), plain(name), name.bytes) != 0 || !is_ours(socket.get())) {
-    errno = ECONNREFUSED;
-    return {};
+tl::expected<Conversation, Trouble> find_broker() {
+  const auto paths = broker_sockets();
+  if (!paths) return tl::unexpected(paths.error());
+  for (const std::string& path : *paths) {
+    Descriptor socket = open_socket();
+    if (!socket) return tl::unexpected(no_line(errno));
+    if (!connect_to(socket.get(), path)) {
+      if (errno == ENOENT || errno == ECONNREFUSED) continue;
+      if (errno != EAGAIN) return tl::unexpected(no_line(errno));
+      return tl::unexpected(Trouble{
+          ETIMEDOUT, fmt::format("the broker at {} has taken no calls for {} s: it is stopped, or too many call", path,
+                                 kAnswerWithin / 1000)});
+    }
+    if (!is_ours(socket.get())) {
+      return tl::unexpected(
+          Trouble{EACCES, fmt::format("at {} listens {}, and not your broker", path, text_of_other(socket.get()))});
+    }
+    return Conversation(std::move(socket));
   }
-  return Conversation(std::move(socket));
+  return tl::unexpected(no_line(ECONNREFUSED));
 }
 
-Descriptor listen_as_broker() {
-  Descriptor socket = open_socket(SOCK_NONBLOCK);
-  const Name name = abstract_name();
-  if (!socket || bind(socket.get(), plain(name), name.bytes) != 0 || ::listen(socket.get(), 256) != 0) return {};
-  return socket;
+Conversation call_broker() { return find_broker().value_or(Conversation()); }
+
+bool Conversation::say_at_once(const Message& message, std::string_view text) const {
+  return send(message, text, {}, MSG_DONTWAIT);
 }
 
-bool Conversation::say(Message message, std::string_view text, std::span<const int> descriptors) const {
+bool Conversation::send(Message message, std::string_view text, std::span<const int> descriptors, int flags) const {
   message.text_bytes = static_cast<std::uint32_t>(text.size());
   std::array<iovec, 2> parts{iovec{&message, sizeof message}, iovec{const_cast<char*>(text.data()), text.size()}};
   msghdr header{};
@@ -100,7 +120,7 @@ bool Conversation::say(Message message, std::string_view text, std::span<const i
     std::memcpy(CMSG_DATA(c), descriptors.data(), descriptors.size_bytes());
   }
   for (;;) {
-    if (sendmsg(socket_.get(), &header, MSG_NOSIGNAL) >= 0) return true;
+    if (sendmsg(socket_.get(), &header, MSG_NOSIGNAL | flags) >= 0) return true;
     if (errno != EINTR) return false;
   }
 }

@@ -9,8 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include <tl/expected.hpp>
+
 #include "world/real/broker/messages.h"
 #include "world/real/os/descriptor.h"
+#include "world/real/os/trouble.h"
 
 namespace weft::real {
 
@@ -30,7 +33,11 @@ class Conversation {
   void close() { socket_.reset(); }
 
   // False: the other end is gone, or does not take any more.
-  bool say(Message message, std::string_view text = {}, std::span<const int> descriptors = {}) const;
+  bool say(const Message& message, std::string_view text = {}, std::span<const int> descriptors = {}) const {
+    return send(message, text, descriptors, 0);
+  }
+  // The same without waiting, whatever the other end does.
+  bool say_at_once(const Message& message, std::string_view text) const;
 
   // What has arrived, without waiting. Empty and !over(): nothing yet.
   [[nodiscard]] std::optional<Incoming> hear();
@@ -40,14 +47,19 @@ class Conversation {
 
  private:
   [[nodiscard]] bool is_silent() const;
+  bool send(Message message, std::string_view text, std::span<const int> descriptors, int flags) const;
 
   Descriptor socket_;
   bool over_ = false;
 };
 
-// The name of this user's broker, an abstract socket: network namespaces have one each, as they have a port 4791 each.
-[[nodiscard]] std::string broker_name();
-[[nodiscard]] Conversation call_broker();     // empty when there is none: ECONNREFUSED, or why there is no socket
-[[nodiscard]] Descriptor listen_as_broker();  // empty when there is one already
+inline constexpr int kAnswerWithin = 5000;  // milliseconds: nobody waits longer for a broker
+
+// A line to this user's broker. ECONNREFUSED: there is none.
+[[nodiscard]] tl::expected<Conversation, Trouble> find_broker();
+// The same, for whoever does not ask why there is none.
+[[nodiscard]] Conversation call_broker();
+// Who is at the other end of a line, for people.
+[[nodiscard]] std::string text_of_other(int socket);
 
 }  // namespace weft::real

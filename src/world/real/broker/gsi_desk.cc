@@ -30,23 +30,22 @@ Datagram GsiDesk::reply_to(const wire::Flow& flow, std::uint64_t transaction, co
 
 void GsiDesk::note(const wire::Flow& flow, const wire::CmMessage& m, std::uint8_t lane_number) {
   const auto link = [&](std::uint32_t our_id, std::uint32_t their_id, wire::Qpn qpn) {
-    if (links_.size() < kMaxLinks) links_[our_id] = {our_id, their_id, qpn, back(flow)};
+    links_.put(flow.source, our_id, {our_id, their_id, qpn, back(flow)});
   };
   std::visit(Overloaded{
                  [&](const wire::CmReq& req) {
-                   if (asked_.size() >= kMaxAsked) asked_.clear();
-                   asked_[{flow.source.bytes, req.local_id}] = {req.qpn, lane_number};
+                   asked_.put(flow.source, req.local_id, {req.qpn, lane_number});
                  },
                  [&](const wire::CmRep& rep) { link(rep.remote_id, rep.local_id, rep.qpn); },
                  [&](const wire::CmRtu& rtu) {
-                   const auto it = asked_.find({flow.source.bytes, rtu.local_id});
-                   if (it == asked_.end()) return;
-                   link(rtu.remote_id, rtu.local_id, it->second.qpn);
-                   asked_.erase(it);
+                   const Asked* asked = asked_.find(flow.source, rtu.local_id);
+                   if (asked == nullptr) return;
+                   link(rtu.remote_id, rtu.local_id, asked->qpn);
+                   asked_.erase(flow.source, rtu.local_id);
                  },
-                 [&](const wire::CmRej& rej) { links_.erase(rej.remote_id); },
-                 [&](const wire::CmDreq& dreq) { links_.erase(dreq.remote_id); },
-                 [&](const wire::CmDrep& drep) { links_.erase(drep.remote_id); },
+                 [&](const wire::CmRej& rej) { links_.erase(flow.source, rej.remote_id); },
+                 [&](const wire::CmDreq& dreq) { links_.erase(flow.source, dreq.remote_id); },
+                 [&](const wire::CmDrep& drep) { links_.erase(flow.source, drep.remote_id); },
                  [](const auto&) {},
              },
              m.body);
@@ -77,9 +76,8 @@ GsiDesk::Decision GsiDesk::judge_cm(const wire::Flow& flow, const wire::CmMessag
       Overloaded{
           [&](const wire::CmReq& req) -> Decision {
             // One that is sent again goes where the first one went, even if nobody listens there any more.
-            const auto asked = asked_.find({flow.source.bytes, req.local_id});
-            if (asked != asked_.end() && present.is_there(asked->second.lane_number))
-              return {asked->second.lane_number, {}};
+            const Asked* asked = asked_.find(flow.source, req.local_id);
+            if (asked != nullptr && present.is_there(asked->lane_number)) return {asked->lane_number, {}};
             if (const std::uint8_t lane_number = services.listener(flow.destination, req.service_id); lane_number != 0)
               return {lane_number, {}};
             return {0, reply_to(flow, m.transaction,
@@ -112,17 +110,13 @@ GsiDesk::Decision GsiDesk::judge_cm(const wire::Flow& flow, const wire::CmMessag
 
 std::vector<Datagram> GsiDesk::last_words(std::uint8_t lane_number) {
   std::vector<Datagram> out;
-  for (auto it = links_.begin(); it != links_.end();) {
-    if (lane_of_id(it->first) != lane_number) {
-      ++it;
-      continue;
-    }
-    const Link& link = it->second;
+  links_.take_if([&](std::uint32_t our_id, const Link& link) {
+    if (lane_of_id(our_id) != lane_number) return false;
     out.push_back(
         reply_to(back(link.back), link.our_id,
                  wire::CmDreq{.local_id = link.our_id, .remote_id = link.their_id, .remote_qpn = link.their_qpn}));
-    it = links_.erase(it);
-  }
+    return true;
+  });
   return out;
 }
 

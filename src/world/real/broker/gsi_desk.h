@@ -5,7 +5,6 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "wire/cm.h"
 #include "wire/vendor_mad.h"
 #include "world/real/broker/gsi.h"
+#include "world/real/broker/peer_table.h"
 #include "world/real/broker/services.h"
 
 namespace weft::real {
@@ -50,8 +50,8 @@ class GsiDesk {
     wire::Qpn qpn{};
     std::uint8_t lane_number = 0;
   };
-  using TheirId = std::pair<std::array<std::uint8_t, 16>, std::uint32_t>;
-  static constexpr std::size_t kMaxLinks = 1U << 17, kMaxAsked = 4096;
+  static constexpr std::size_t kMaxLinks = 1U << 17, kMaxAsked = 1U << 13;
+  static constexpr std::size_t kMaxLinksOfAPeer = 1U << 15, kMaxAskedOfAPeer = 1U << 12;
 
   [[nodiscard]] Decision judge_cm(const wire::Flow& flow, const wire::CmMessage& m, const Services& services,
                                   const Present& present);
@@ -59,8 +59,9 @@ class GsiDesk {
   void note(const wire::Flow& flow, const wire::CmMessage& m, std::uint8_t lane_number);
   [[nodiscard]] Datagram reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body);
 
-  std::map<std::uint32_t, Link> links_;  // by our id
-  std::map<TheirId, Asked> asked_;
+  // Messages can be forged. So what one peer says adds, changes or removes nothing of what another has said.
+  PeerTable<Link> links_{kMaxLinks, kMaxLinksOfAPeer};   // by our id
+  PeerTable<Asked> asked_{kMaxAsked, kMaxAskedOfAPeer};  // by theirs
   std::uint32_t psn_ = 0;
 };
 

@@ -14,7 +14,7 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 5;
+inline constexpr std::uint32_t kProtocolVersion = 6;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
 
@@ -48,6 +48,8 @@ struct LocalPeerInfo {
   wire::Address address{};
   std::uint32_t lane_number = 0;
   wire::DialectVersions versions{};  // in the answer to consult
+  std::uint32_t address_count = 0;   // in an introduction: all that it has
+  std::array<wire::Address, kMaxAddresses> addresses{};
 };
 struct Ticket {
   std::uint64_t asker = 0;  // which connection of the broker's asked

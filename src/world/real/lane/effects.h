@@ -9,6 +9,7 @@
 #include "world/real/lane/lane_owner.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/os/pages.h"
+#include "world/real/port/inspection.h"
 #include "world/real/port/port.h"
 
 namespace weft::real {
@@ -17,16 +18,21 @@ class Effects {
  public:
   static constexpr nic::Capabilities kCapabilities{.bursts = true, .clock = true};
 
-  Effects(host::Device& device, Port& port, LaneOwner& owner, Journal& journal, LaneClock& clock)
-      : device_(device), port_(port), owner_(owner), journal_(journal), clock_(clock) {}
+  Effects(host::Device& device, Port& port, Inspection& inspection, LaneOwner& owner, Journal& journal,
+          LaneClock& clock)
+      : device_(device), port_(port), inspection_(inspection), owner_(owner), journal_(journal), clock_(clock) {}
 
-  void emit(const nic::OutPacket& packet) { port_.emit(packet); }
+  void emit(const nic::OutPacket& packet) {
+    if (inspection_.is_on()) [[unlikely]]
+      return inspection_.emit(packet);
+    port_.emit(packet);
+  }
   nic::BurstLimits burst_limits(const wire::Flow& flow, wire::Qpn destination) {
-    return port_.burst_limits(flow, destination);
+    return inspection_.is_on() ? nic::BurstLimits{} : port_.burst_limits(flow, destination);
   }
   void revoke_all() { port_.revoke_all(); }
   void revoke(const std::byte* from, std::uint64_t bytes) { port_.revoke(from, bytes); }
-  std::size_t fetch(std::span<const nic::OneCopyPiece> pieces) { return Port::fetch(pieces); }
+  std::size_t fetch(std::span<const nic::OneCopyPiece> pieces) { return RingInput::fetch(pieces); }
   void complete(std::uint32_t cq, const nic::Completion&) {
     ++completions_;
     const bool armed = device_.card().cqs[cq].armed != nic::Notify::none;
@@ -42,6 +48,7 @@ class Effects {
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
+  void write(nic::BusWrite, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}
   void refused(Refusal why, const wire::Packet* packet) { journal_.refused(look_at_clock(), why, packet); }
   bool reach(std::byte* at, std::size_t bytes, bool writes) { return pages_are_there(at, bytes, writes); }
@@ -58,6 +65,7 @@ class Effects {
  private:
   host::Device& device_;
   Port& port_;
+  Inspection& inspection_;
   LaneOwner& owner_;
   Journal& journal_;
   LaneClock& clock_;

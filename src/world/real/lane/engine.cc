@@ -4,69 +4,25 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 
 #include "world/real/broker/gsi.h"
+#include "world/real/lane/arrival.h"
+#include "world/real/lane/device_config.h"
 #include "world/real/os/clock.h"
-#include "world/real/settings/addresses.h"
 
 namespace weft::real {
-namespace {
-
-// A program that posts again this soon after its last post has more to post: what it posts leaves together.
-constexpr std::uint32_t kLastLooks = 32;  // at the sockets, for what one who has gone left there
-constexpr std::uint32_t kMaxQps = 1U << wire::kLaneShift;
-constexpr Time kProbeDelay = milliseconds(1);   // programs that share processors are often silent for shorter
-constexpr std::uint32_t kSrnicWindow = 1024;    // packets: as much as READs of one connection have under way in roce
-constexpr Time kTargetDelay = milliseconds(1);  // of an answer, when programs share processors
-constexpr std::uint32_t kReorderNotes = 16384;
-
-host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory) {
-  host::DeviceConfig config;
-  config.gids = settings.port_addresses();
-  if (config.gids.size() > kMaxAddresses) config.gids.resize(kMaxAddresses);
-  config.mtu = 4096;
-  for (const wire::Address& a : config.gids) config.mtu = std::min(config.mtu, roce_mtu(a));
-  config.card.max_qps = std::min(settings.max_qps, kMaxQps);
-  config.card.max_cqs = 1U << 14;
-  config.card.max_srqs = 1U << 12;
-  config.card.region_slot_bits = 16;
-  config.card.congestion = settings.congestion;
-  config.card.window_packets = settings.window.value_or(nic::CardConfig{}.window_packets);
-  config.card.srnic_window_packets = settings.window.value_or(kSrnicWindow);
-  config.card.requester_bitmaps = settings.requester_bitmaps;
-  config.card.probe_delay = kProbeDelay;
-  // Who waits for a peer's window waits in line, whatever its service level: other policies know no such line.
-  const bool in_turn = settings.policy == nic::Policy::round_robin;
-  const bool shares = in_turn && settings.congestion != nic::CongestionControl::none;
-  config.card.target_delay = shares ? kTargetDelay : 0;
-  config.card.peer_shift = wire::kLaneShift;
-  config.card.reorder_notes = kReorderNotes;
-  config.card.policy = settings.policy;
-  config.card.weights = settings.weights;
-  config.card.works_per_turn = settings.works_per_turn;
-  config.card.burst_bytes = settings.burst_bytes;
-  config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
-                   : settings.transport == TransportChoice::roce ? nic::Dialect::roce
-                                                                 : nic::Dialect::undecided;
-  config.memory = &memory;
-  return config;
-}
-
-wire::DialectVersions versions_of(const Settings& settings) {
-  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
-}
-
-}  // namespace
 
 Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
     : settings_(settings),
       owner_(owner),
       lock_(lock),
       device_(device_config(settings, memory_), random_),
-      port_(settings_, broker_),
+      port_(settings.wire, broker_),
+      inspection_(port_),
       negotiation_(versions_of(settings)),
-      effects_(device_, port_, owner, journal_, clock_),
+      effects_(device_, port_, inspection_, owner, journal_, clock_),
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
   world::advise_large_pages(device_.card().contexts.bytes());
@@ -75,25 +31,41 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
 
 tl::expected<void, Trouble> Lane::Engine::attach() {
   if (port_.is_open()) return {};
+  const auto denied = [](std::string_view call, std::string_view what) {
+    return tl::unexpected(Trouble{errno, fmt::format("{} gives no {}: {}", call, what, std::strerror(errno))});
+  };
   status_memory_ = make_shared_memory("weft-status", sizeof(SharedStatus));
+  if (!status_memory_) return denied("memfd_create", "memory that programs can share");
   wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!status_memory_ || !wake_ || !kick_) return tl::unexpected(Trouble{errno, std::strerror(errno)});
+  if (wake_) kick_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_ || !kick_) return denied("eventfd", "descriptor to wake the lane's thread by");
   broker_.set_bell(kick_.get());
   shared_status_ = Mapping<SharedStatus>::of(status_memory_.get());
   if (!shared_status_) return tl::unexpected(Trouble{ENOMEM, "no address space left for the lane's status page"});
   auto joined = broker_.join(self());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->lane_number, 24 - wire::kLaneShift);
-  auto trouble = port_.open(std::move(*joined), device_.config().gids, *shared_status_, clock_now());
+  auto trouble = open_port(std::move(*joined));
   if (!trouble && !start_thread()) trouble = Trouble{errno, "cannot start the lane's thread"};
   if (trouble) {  // all or nothing: a lane without a thread hears neither its broker nor, at times, its peers
     port_.close();
+    inspection_.close();
     broker_.leave();
     return tl::unexpected(*trouble);
   }
   if (settings_.stats) remember_to_print(*this);
   return {};
+}
+
+// Where packets are looked at, each is to come by itself, and with its bytes.
+std::optional<Trouble> Lane::Engine::open_port(BrokerClient::Joined joined) {
+  const Time now = clock_now();
+  if (auto trouble = inspection_.open(settings_, joined.lane_number, now)) return trouble;
+  const bool looks = inspection_.is_on();
+  port_.open(std::move(joined), device_.config().gids, *shared_status_, looks ? OneCopy::off : settings_.one_copy, now);
+  shared_status_->takes_bursts.store(looks ? 0 : 1, std::memory_order_relaxed);
+  shared_status_->marks.store(inspection_.may_mark() ? 1 : 0, std::memory_order_relaxed);
+  return std::nullopt;
 }
 
 BrokerClient::Self Lane::Engine::self() const {
@@ -109,7 +81,7 @@ BrokerClient::Self Lane::Engine::self() const {
 // To read the clock takes as long as a hundred instructions. Who has waited since it posted last does not post a burst,
 // and what it posts leaves first.
 void Lane::Engine::rang(std::uint32_t slot) {
-  const bool waited = policy_.on_post(port_.is_timeless());
+  const bool waited = policy_.on_post(is_timeless());
   const Time now = waited ? nic::kAsk : clock_.now();
   effects_.set_now(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);
@@ -136,7 +108,7 @@ void Lane::Engine::poll() {
   if (!port_.is_open()) return;
   LocalPeer* const from = port_.full_ring();
   const bool in_ring = from != nullptr, quiet = !in_ring && port_.is_quiet() && !card_.has_work();
-  const DrivePolicy::Look look = policy_.look(in_ring, quiet, port_.is_timeless());
+  const DrivePolicy::Look look = policy_.look(in_ring, quiet, is_timeless());
   if (look == DrivePolicy::Look::memory_only) return;
   if (look == DrivePolicy::Look::one_record) return hear_one(*from);
   const bool timeless = look == DrivePolicy::Look::without_clock;
@@ -182,7 +154,7 @@ void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, 
   const wire::Flow flow{.source = from, .destination = to, .source_port = wire::kRocePort};
   const auto psn = static_cast<std::uint32_t>(random_.next());
   port_.set_now(clock_.now());
-  port_.send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
+  send(flow, build_gsi(flow, psn, mad.first<wire::kMadBytes>()));
   port_.flush();
   if (sleeping_) wake_in_time();  // it may have been delayed on purpose
 }
@@ -227,10 +199,11 @@ void Lane::Engine::greet_local_peers() {
 }
 
 // What a local peer left behind comes before the news that it is gone: it may have sent a lot, and ended. Of what is in
-// sockets, as much as they hold at most; if others send all the while, the rest loses that joined packets are taken
-// apart (wire/packed_datagram.h).
+// sockets, as much as they hold at most. If others send all the while, later packed datagrams (wire/packed_datagram.h)
+// are refused as malformed.
 void Lane::Engine::on_met(Incoming& in) {
   const bool gone = in.descriptors.empty() && in.message.code == 0;
+  port_.name(in.message.local_peer);  // before its packets are looked at
   for (std::uint32_t looks = gone ? kLastLooks : 1; looks > 0; --looks) {
     if (gone) port_.look_at_sockets();
     if (!receive()) break;
@@ -238,7 +211,7 @@ void Lane::Engine::on_met(Incoming& in) {
   if (gone) {
     port_.hear_out(
         in.message.local_peer.lane_number,
-        [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+        [this](const auto& flow, auto datagram, DatagramTraits how) { hear(flow, datagram, how); },
         [this] { settle(); });
   }
   port_.flush();
@@ -270,63 +243,45 @@ void Lane::Engine::on_time(Time now) {
   serve_losses();
   negotiate(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
-  port_.on_time([this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
-                [this] { settle(); });
+  if (inspection_.is_on()) {
+    const auto take = [this](const auto& flow, auto datagram, DatagramTraits how) { this->take(flow, datagram, how); };
+    const auto settle = [this] { this->settle(); };
+    inspection_.on_time(take, settle);
+  }
   port_.flush();
 }
 
 bool Lane::Engine::receive() {
   return port_.receive(
-      !card_.has_work(), [this](const auto& flow, auto datagram, DatagramTraits how) { take(flow, datagram, how); },
+      !card_.has_work(), [this](const auto& flow, auto datagram, DatagramTraits how) { hear(flow, datagram, how); },
       [this] { settle(); });
+}
+
+void Lane::Engine::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
+  inspection_.is_on() ? inspection_.send(flow, datagram) : port_.send(flow, datagram);
+}
+
+void Lane::Engine::hear_inspected(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
+  const auto take = [this](const auto& f, auto bytes, DatagramTraits h) { this->take(f, bytes, h); };
+  const auto settle = [this] { this->settle(); };
+  inspection_.arrive(flow, datagram, how, take, settle);
 }
 
 void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
   wire::Packet& p = batch_[batched_];
   p.flow = flow;
-  p.packets = how.packets;
-  Refusal why = wire::parse(datagram, p);
-  if (how.one_copy && why == Refusal::none) [[unlikely]]
-    why = read_note(p);
-  if (p.packets != 1 && why == Refusal::none && !wire::may_be_burst(p)) [[unlikely]]
-    why = Refusal::bad_length;
-  if (why == Refusal::none && how.has_icrc && !icrc_.matches_any_ident(flow, datagram)) [[unlikely]]
-    why = Refusal::bad_icrc;
+  const Refusal why = read_arrival(datagram, how, icrc_, port_.exported_by(), exports_[batched_], p);
   if (why != Refusal::none) [[unlikely]]
-    return refuse(flow, datagram, how, why);
+    return refuse(flow, datagram, why);
   if (wire::lane_number(p.headers.bth.destination) != port_.lane_number()) [[unlikely]]
     return how.one_copy ? card_.on_refused(Refusal::no_such_qp) : hand_on(flow, datagram);
   card_.expect(p);
   if (++batched_ == kBatch) settle();
 }
 
-// A local peer may join packets before we have heard of it, or send from an address that we have not heard of. Those
-// have an ICRC each, which tells them from one packet that is damaged.
-void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
-                          Refusal why) {
-  bool joined = how.has_icrc && wire::bytes_of_first(datagram) != 0;
-  const auto look = [&](auto packet) { joined = joined && icrc_.matches_any_ident(flow, packet); };
-  if (joined) wire::unpack(datagram, look);
-  if (joined) {
-    port_.know_local_peer(flow.source);
-    return wire::unpack(datagram, [&](auto packet) { take(flow, packet, how); });
-  }
+void Lane::Engine::refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why) {
   card_.on_refused(why);
-  port_.note_refused(flow, datagram, why);
-}
-
-// The payload is somewhere else. Its sender says where, and how long it is; that is judged like any other length.
-Refusal Lane::Engine::read_note(wire::Packet& p) {
-  ExportNote note;
-  if (p.payload.size() != sizeof note) return Refusal::bad_length;
-  if (port_.exported_by().exporter == nullptr) return Refusal::payload_gone;
-  std::memcpy(&note, p.payload.near().data(), sizeof note);
-  if (note.packets < 2 || note.packets > kLongestOneCopy / 256 || note.bytes > kLongestOneCopy)
-    return Refusal::bad_length;
-  RingExport& exported_by = exports_[batched_] = port_.exported_by();
-  p.packets = note.packets;
-  p.payload = wire::Payload::exported(exported_by, note.address, note.bytes);
-  return Refusal::none;
+  inspection_.note_refused(flow, datagram, why);
 }
 
 void Lane::Engine::settle() {
@@ -343,12 +298,14 @@ void Lane::Engine::serve_losses() {
   device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
 }
 
-// The kernel steers a datagram of several segments by its first one. The others may be for another program.
+// The kernel steers a datagram of several segments by its first one. The others may be for another program. A stranger
+// may send as many as it likes: nobody waits until the broker has taken them.
 void Lane::Engine::hand_on(const wire::Flow& flow, std::span<const std::byte> datagram) {
   Message m(Topic::datagram);
   m.flow = flow;
   port_.doubt_line();
-  broker_.say(m, {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()});
+  const auto* text = static_cast<const char*>(static_cast<const void*>(datagram.data()));
+  if (!broker_.say_at_once(m, {text, datagram.size()})) ++not_handed_on_;
 }
 
 }  // namespace weft::real

@@ -17,6 +17,7 @@
 #include "wire/flow_icrc.h"
 #include "world/large_pages.h"
 #include "world/real/broker/broker_client.h"
+#include "world/real/lane/broker_return.h"
 #include "world/real/lane/drive_policy.h"
 #include "world/real/lane/effects.h"
 #include "world/real/lane/lane.h"
@@ -24,7 +25,6 @@
 #include "world/real/lane/stats.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/os/system_random.h"
-#include "world/real/os/yielding.h"
 
 namespace weft::real {
 
@@ -42,7 +42,7 @@ class Lane::Engine : public PrintsStats {
 
   [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t lane_number);
   void rest() {
-    if (policy_.yields()) yield_processor();
+    if (policy_.yields()) std::this_thread::yield();
   }
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
@@ -60,7 +60,13 @@ class Lane::Engine : public PrintsStats {
 
  private:
   using Guard = std::unique_lock<LaneLock>;
-  static constexpr std::uint32_t kBatch = 32, kTurns = 64;  // packets judged together; turns before others get the lock
+
+  // -- all thresholds of the loop; those of policies stand in their files
+  static constexpr std::uint32_t kBatch = 32;      // packets that are judged together
+  static constexpr std::uint32_t kTurns = 64;      // of the scheduler, before others get the lock
+  static constexpr std::uint32_t kLastLooks = 32;  // at the sockets, for what one who has gone left there
+
+  [[nodiscard]] std::optional<Trouble> open_port(BrokerClient::Joined joined);
 
   // -- driving (engine.cc) --
   [[gnu::cold]] void take_over();
@@ -84,13 +90,21 @@ class Lane::Engine : public PrintsStats {
   void wake_in_time();
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
-    return std::min({card_.next_deadline(), port_.next_deadline(), negotiation_.next_deadline(), comes_back_at_});
+    return std::min(
+        {card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(), broker_return_.next_try()});
   }
+  // May what comes and goes through rings do so without anybody's knowing the time?
+  [[nodiscard]] bool is_timeless() const { return port_.has_rings() && !inspection_.is_on(); }
   bool receive();
+  void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // leaves with port_.flush()
+  void hear(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
+    if (inspection_.is_on()) [[unlikely]]
+      return hear_inspected(flow, datagram, how);
+    take(flow, datagram, how);
+  }
+  [[gnu::cold]] void hear_inspected(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
   void take(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how);
-  [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how,
-                            Refusal why);
-  [[nodiscard]] Refusal read_note(wire::Packet& p);
+  [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
   void settle();
   void serve_losses();
   [[gnu::cold]] void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
@@ -111,6 +125,7 @@ class Lane::Engine : public PrintsStats {
   void run();
   void tick(Guard& guard);
   void drive(Guard& guard);
+  [[nodiscard]] bool found_packets(Answers answers);
   void listen_to_port(bool on);
   void sleep(Guard& guard, Time until);
   void hear_broker(Guard& guard);
@@ -129,6 +144,7 @@ class Lane::Engine : public PrintsStats {
   host::Device device_;
   BrokerClient broker_;
   Port port_;
+  Inspection inspection_;
   Journal journal_;
   Negotiation negotiation_;
   Effects effects_;
@@ -146,7 +162,8 @@ class Lane::Engine : public PrintsStats {
   Mapping<SharedStatus> shared_status_;
   bool stopping_ = false, sleeping_ = false;
   Time wakes_at_ = kNever;
-  Time comes_back_at_ = kNever, comes_back_after_ = 0;  // to the next broker, when the last one was killed
+  BrokerReturn broker_return_;
+  std::uint64_t not_handed_on_ = 0;  // packets of other lanes
   bool stats_printed_ = false;
   std::thread thread_;
 };

@@ -76,7 +76,7 @@ void Lane::Engine::negotiate(Time now) {
     std::array<std::byte, wire::kMadBytes> mad{};
     wire::encode_vendor(q.mad, mad);
     const wire::Flow flow{.source = q.from, .destination = q.to, .source_port = wire::kRocePort};
-    port_.send(flow, build_gsi(flow, static_cast<std::uint32_t>(random_.next()), mad));
+    this->send(flow, build_gsi(flow, static_cast<std::uint32_t>(random_.next()), mad));
   };
   negotiation_.on_time(now, send, [&](const Negotiation::Settled& s) { settle_dialect(s); });
 }

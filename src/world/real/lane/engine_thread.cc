@@ -14,18 +14,11 @@
 #include "world/real/broker/gsi.h"
 #include "world/real/lane/engine.h"
 #include "world/real/lane/stats.h"
+#include "world/real/lane/thread_policy.h"
 #include "world/real/os/clock.h"
 
 namespace weft::real {
 namespace {
-
-constexpr Time kAfterglow = microseconds(10);  // after the last packet it looks once more before it sleeps
-constexpr Time kFetching = microseconds(50);  // or this, while a local peer copies from our memory: then it will answer
-constexpr Time kHearBroker = milliseconds(1);  // so often it asks the broker for news, however busy it is
-constexpr std::uint32_t kRounds = 16;          // before the program may have the lock
-constexpr std::uint32_t kPauses = 4;           // before others may have the processor
-// Between tries to come back to a new broker: at first, and at last.
-constexpr Time kComeBack = milliseconds(5), kComeBackSeldom = seconds(1);
 
 bool watch(int set, int fd) {
   epoll_event e{};
@@ -34,14 +27,14 @@ bool watch(int set, int fd) {
   return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
-// Up to `wait`, or for ever. Old kernels and valgrind know milliseconds only.
+// Up to `wait`, or for ever. Old kernels and valgrind know milliseconds only, and a sandbox may know no newer call.
 int wait_for_events(int set, std::span<epoll_event> events, Time wait) {
   const int most = static_cast<int>(events.size());
   static std::atomic<bool> coarse{false};
   if (!coarse.load(std::memory_order_relaxed)) {
     const timespec exact{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
     const int n = epoll_pwait2(set, events.data(), most, wait == kNever ? nullptr : &exact, nullptr);
-    if (n >= 0 || errno != ENOSYS) return n;
+    if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
     coarse.store(true, std::memory_order_relaxed);
   }
   constexpr Time kLongest = seconds(1000);
@@ -136,7 +129,7 @@ void Lane::Engine::tick(Guard& guard) {
       progress(clock_.now(), Answers::no);
       guard.unlock();
     }
-  } while (at_work && comes_back_at_ == kNever);  // between two tries to come back to a broker we look at the clock
+  } while (at_work && !broker_return_.is_away());  // between two tries to come back to a broker we look at the clock
   if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
   guard.lock();
   if (!at_work) (void)policy_.take_from_program(clock_.now());
@@ -145,31 +138,28 @@ void Lane::Engine::tick(Guard& guard) {
 // Until nothing more comes, and then sleeps; or until it is time to hear the broker.
 void Lane::Engine::drive(Guard& guard) {
   const Time began = clock_.now();
-  Time last = began;
-  std::uint32_t pauses = 0;
   const bool wary = policy_.is_wary(began);
-  const auto may_come = [&](Time now) {
-    return now - last < (port_.has_exported() ? kFetching : kAfterglow) || port_.gathers();
-  };
-  for (Time now = last; may_come(now); now = clock_.now()) {
-    for (std::uint32_t round = 0; round < kRounds; ++round) {
-      const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
-      progress(clock_.now(), wary ? Answers::to_anything : Answers::no);
-      if (device_.card().counters.get(nic::Counter::rcvd_pkts) == before) break;
-      last = clock_.now();
-      policy_.heard(last);
-      if (last - began >= kHearBroker) break;
+  ThreadShift shift(began, wary);
+  while (shift.goes_on(clock_.now(), port_.has_exported())) {
+    while (found_packets(wary ? Answers::to_anything : Answers::no)) {
+      const Time now = clock_.now();
+      policy_.heard(now);
+      if (!shift.heard(now)) break;
     }
-    // Not for the short while until more has come. And who yields to one that spins, waiting for a WRITE, gets the
-    // processor back in milliseconds: woken from sleep it has it at once.
-    const bool paused = !port_.gathers() && ++pauses % kPauses == 0;
+    const ThreadShift::Pause pause = shift.pause();
     guard.unlock();  // whoever waits for it may have it
-    if (paused && !wary) std::this_thread::yield();
+    if (pause == ThreadShift::Pause::yields) std::this_thread::yield();
     guard.lock();
-    if (stopping_ || policy_.program_drives() || last - began >= kHearBroker) return;
-    if (paused && wary) break;
+    if (stopping_ || policy_.program_drives() || shift.hears_broker()) return;
+    if (pause == ThreadShift::Pause::sleeps) break;
   }
-  sleep(guard, card_.has_work() ? clock_.now() + microseconds(50) : next_deadline());
+  sleep(guard, ThreadShift::sleeps_until(clock_.now(), next_deadline(), card_.has_work()));
+}
+
+bool Lane::Engine::found_packets(Answers answers) {
+  const std::uint64_t before = device_.card().counters.get(nic::Counter::rcvd_pkts);
+  progress(clock_.now(), answers);
+  return device_.card().counters.get(nic::Counter::rcvd_pkts) != before;
 }
 
 void Lane::Engine::sleep(Guard& guard, Time until) {
@@ -206,8 +196,8 @@ void Lane::Engine::hear_broker(Guard& guard) {
     }
   }
   if (port_.holds_unsent()) port_.flush();
-  if (comes_back_at_ == kNever && broker_.over()) lose_broker();
-  if (clock_now() >= comes_back_at_) come_back(guard);
+  if (!broker_return_.is_away() && broker_.over()) lose_broker();
+  if (clock_now() >= broker_return_.next_try()) come_back(guard);
 }
 
 void Lane::Engine::on_datagram(const Incoming& in, Guard& guard) {
@@ -229,8 +219,7 @@ void Lane::Engine::on_datagram(const Incoming& in, Guard& guard) {
 // Somebody has killed it. What runs goes on; its lanes start another and come back to it.
 void Lane::Engine::lose_broker() {
   epoll_ctl(watched_.get(), EPOLL_CTL_DEL, broker_.fd(), nullptr);
-  comes_back_at_ = clock_now();
-  comes_back_after_ = kComeBack;
+  broker_return_.lost(clock_now());
 }
 
 void Lane::Engine::come_back(Guard& guard) {
@@ -246,15 +235,11 @@ void Lane::Engine::come_back(Guard& guard) {
     if (auto answer = broker_.join(self())) joined = std::move(*answer);
     guard.lock();
   }
-  if (!joined) {  // another lane still has its sockets, or no broker can be started
-    comes_back_after_ = std::min(2 * comes_back_after_, kComeBackSeldom);
-    comes_back_at_ = clock_now() + comes_back_after_;
-    return;
-  }
+  if (!joined) return broker_return_.failed(clock_now());
   receive();
   port_.renew(std::move(*joined));
   (void)watch(watched_.get(), broker_.fd());
-  comes_back_at_ = kNever;
+  broker_return_.came_back();
 }
 
 void Lane::Engine::answer(const Incoming& question) {

@@ -14,9 +14,6 @@
 namespace weft::real {
 namespace {
 
-constexpr int kSpins = 32;
-constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 50'000};  // for a sleeper that nobody has seen
-
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -116,6 +113,7 @@ void LaneLock::wait() {
     pause();
     if (taken_.load(std::memory_order_relaxed) == 0 && try_taken()) return;
   }
+  constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = kLookAgainAfter};
   do {
     awaited_.store(1, std::memory_order_seq_cst);
     (void)futex(taken_, FUTEX_WAIT, 1, &kLookAgain);

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include <pthread.h>
@@ -37,6 +38,13 @@ class LaneLock {
   [[nodiscard]] bool may_have_favourite() const { return patience_ != kNever; }
 
  private:
+  // -- all thresholds
+  static constexpr std::uint32_t kPatience = 256;           // times in a row that make a thread the favourite
+  static constexpr std::uint32_t kMostPatience = 1U << 20;  // each favour that was ended doubles it, up to this
+  static constexpr std::size_t kSeats = 4;                  // threads that can ever be favourites
+  static constexpr int kSpins = 32;                         // looks before whoever waits sleeps
+  static constexpr std::int64_t kLookAgainAfter = 50'000;   // nanoseconds, for a sleeper that nobody has seen
+
   using Thread = std::uintptr_t;
   // A favourite's own, for good. It may be late to say that it is inside, and to take that back, when others are inside
   // already and even one of them is the favourite: nobody looks at this seat then.
@@ -79,7 +87,7 @@ class LaneLock {
   [[nodiscard]] Seat* seat_of(Thread thread);
   void wait();
 
-  static constexpr std::uint32_t kPatience = 256, kMostPatience = 1U << 20, kNever = ~0U;
+  static constexpr std::uint32_t kNever = ~0U;
 
   std::atomic<Seat*> favourite_{nullptr};
   // Whoever is inside:
@@ -91,7 +99,7 @@ class LaneLock {
   Thread last_ = 0;
   std::uint32_t in_a_row_ = 0;       // times that it was the last one's
   std::uint32_t patience_ = kNever;  // how many make a favourite
-  std::array<Seat, 4> seats_;
+  std::array<Seat, kSeats> seats_;
 };
 
 }  // namespace weft::real

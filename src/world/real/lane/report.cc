@@ -173,7 +173,8 @@ std::string Lane::Engine::report(const std::string& question) {
   out["counters"] = counters_of(device_.card().counters);
   out["port"] = {{"system_calls_to_send", port_.sent_calls()},
                  {"not_sent", port_.not_sent()},
-                 {"lost_on_purpose", port_.lost_on_purpose()},
+                 {"lost_on_purpose", inspection_.lost_on_purpose()},
+                 {"not_handed_on", not_handed_on_},
                  {"neighbours", port_.local_peers()},
                  {"driver", policy_.program_drives() ? "program" : "thread"}};
   out["dialects"] = dialects_of(device_);
@@ -202,7 +203,8 @@ void Lane::Engine::print_stats() {
   line("system_calls_to_send", port_.sent_calls(), "sendmmsg calls");
   line("not_sent", port_.not_sent(),
        "packets that the kernel or a full ring refused, or that --wire shm has no way for");
-  line("lost_on_purpose", port_.lost_on_purpose(), "packets lost as --loss, --drop-nth or --faults ask");
+  line("lost_on_purpose", inspection_.lost_on_purpose(), "packets lost as --loss, --drop-nth or --faults ask");
+  line("not_handed_on", not_handed_on_, "packets for other programs that the broker did not take at once");
 }
 
 }  // namespace weft::real

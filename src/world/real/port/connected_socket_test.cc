@@ -76,12 +76,6 @@ TEST(UdpLine, IsNotTakenOfAnAddressThatIsNotHere) {
   EXPECT_FALSE(open_line(wire::Address::v4(192, 0, 2, 1), name_of(one.get())));
 }
 
-Settings over_udp() {
-  Settings s{};
-  s.wire = WireChoice::udp;
-  return s;
-}
-
 Descriptor shared_memory(std::size_t bytes) {
   Descriptor memory(memfd_create("weft-line-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
@@ -97,9 +91,9 @@ class PortWithALocalPeer : public testing::Test {
   PortWithALocalPeer() {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
     joined.sockets.push_back(group_socket());
-    EXPECT_FALSE(port.open(std::move(joined), {&kHere, 1}, *shared_status, now).has_value());
+    port.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::off, now);
     Incoming met{.message = Message(Topic::met), .text = {}, .descriptors = {}};
-    met.message.local_peer = {.address = kHere, .lane_number = kOtherPlace};
+    met.message.local_peer = {.address = kHere, .lane_number = kOtherPlace, .address_count = 1, .addresses = {kHere}};
     met.descriptors.push_back(shared_memory(sizeof(Channel)));
     met.descriptors.push_back(shared_memory(sizeof(SharedStatus)));
     met.descriptors.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -137,11 +131,10 @@ class PortWithALocalPeer : public testing::Test {
   void let_sockets_be_looked_at() { (void)hear(100); }
 
   const Descriptor zeroth = group_socket();  // the broker's
-  const Settings settings = over_udp();
-  Conversation broker;  // its end
+  Conversation broker;                       // its end
   BrokerClient broker_line{connect_with_broker()};
   const std::unique_ptr<SharedStatus> shared_status = std::make_unique<SharedStatus>();
-  Port port{settings, broker_line};
+  Port port{WireChoice::udp, broker_line};
   const Descriptor local_peer = own_socket();
   Time now = seconds(10);
 };

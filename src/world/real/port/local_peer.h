@@ -1,25 +1,19 @@
 // Another lane on this host that this one has met.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include <sys/eventfd.h>
 
 #include "base/time.h"
 #include "world/real/os/descriptor.h"
 #include "world/real/os/mapping.h"
+#include "world/real/port/flow_account.h"
 #include "world/real/settings/settings.h"
 #include "world/real/shm/ring.h"
 
 namespace weft::real {
-
-// What a packet takes of a socket's buffer, about.
-constexpr std::int64_t udp_cost(std::size_t bytes) { return static_cast<std::int64_t>(bytes + bytes / 8) + 256; }
-// What is sent or taken is told to the other side when it is so much: each word costs both a cache line.
-constexpr std::int64_t udp_account(std::int64_t room) { return std::min<std::int64_t>(room / 64, 64 * 1024); }
 
 class LocalPeer {
  public:
@@ -29,22 +23,18 @@ class LocalPeer {
         channel_(std::move(channel)),
         shared_status_(std::move(shared_status)),
         wake_(std::move(wake)),
+        credit_(*shared_status_),
         out(channel_->rings[mine <= lane_number ? 0 : 1]),
         in(channel_->rings[mine < lane_number ? 1 : 0]) {}
 
  private:
   static constexpr std::uint64_t kTurn = 64 * 1024;
-  static constexpr Time kSoon = microseconds(10);
 
   std::uint8_t lane_number_;
   Mapping<Channel> channel_;
   Mapping<SharedStatus> shared_status_;
   Descriptor wake_;
-  std::vector<wire::Address> addresses_;  // those it was met at
-  std::int64_t unannounced_ = 0;          // what was sent to its sockets, and it has not been told
-  std::int64_t credit_ = 0;               // what may be sent before we look at its account again
-  std::int64_t account_ = 0;
-  Time last_sent_ = 0;
+  FlowCredit credit_;   // of its sockets
   bool shown_ = false;  // and nobody has looked yet whether it sleeps
   PeerMemory peer_memory_;
   bool one_copy_tried_ = false, takes_one_copy_ = false;
@@ -63,13 +53,6 @@ class LocalPeer {
   bool ring = true;   // packets to it go through the ring; else over UDP, counted so that its sockets do not overflow
   bool numb = false;  // has taken nothing for long
   bool used = false;  // since the last publish()
-
-  [[nodiscard]] bool has_address(const wire::Address& a) const {
-    return std::find(addresses_.begin(), addresses_.end(), a) != addresses_.end();
-  }
-  void add_address(const wire::Address& a) {
-    if (!has_address(a)) addresses_.push_back(a);
-  }
 
   [[nodiscard]] std::uint8_t lane_number() const { return lane_number_; }
   [[nodiscard]] SharedStatus& shared_status() const { return *shared_status_; }
@@ -111,34 +94,14 @@ class LocalPeer {
 
   // Room for what one turn of the scheduler may send.
   [[nodiscard]] bool has_room() {
-    const bool room = ring ? out.room() >= kTurn : has_udp_room();
+    const bool room = ring ? out.room() >= kTurn : credit_.has_room();
     if (room) numb = false;
     return room;
   }
-  [[nodiscard]] bool has_udp_room() {
-    if (credit_ > 0) return true;
-    const std::int64_t waiting = shared_status_->udp_sent.load(std::memory_order_relaxed) -
-                                 shared_status_->udp_taken.load(std::memory_order_relaxed) + unannounced_;
-    const std::int64_t room = shared_status_->udp_room.load(std::memory_order_relaxed);
-    account_ = udp_account(room);
-    credit_ = std::min(room / 4 - waiting, account_);
-    return credit_ > 0;
-  }
-  void count_sent(std::size_t bytes) {
-    unannounced_ += udp_cost(bytes);
-    credit_ -= udp_cost(bytes);
-  }
-
-  // Before datagrams leave. One after a pause is always announced: the receiver looks at its sockets for that. Little
-  // that follows soon is not: it still looks, and so much more than it has promised fits into its sockets.
-  void announce(Time now) {
-    const bool soon = now - last_sent_ < kSoon;
-    if (unannounced_ == 0) return;
-    last_sent_ = now;
-    if (soon && unannounced_ < account_) return;
-    shared_status_->udp_sent.fetch_add(unannounced_, std::memory_order_relaxed);
-    unannounced_ = 0;
-  }
+  // A packet of so many bytes goes to its sockets.
+  void count_sent(std::size_t bytes) { credit_.count_sent(bytes); }
+  // Before datagrams leave.
+  void announce(Time now) { credit_.announce(now); }
   // What was written becomes visible.
   void show() { shown_ |= ring && out.publish(); }
   // And a sleeper is woken.

@@ -67,7 +67,7 @@ void end_block(std::vector<std::byte>& out, std::size_t begin) {
 
 }  // namespace
 
-void begin(std::vector<std::byte>& out, std::string_view interface, std::string_view description) {
+void begin_section(std::vector<std::byte>& out) {
   const std::size_t section = begin_block(out, Block::section);
   put(out, kByteOrder);
   put(out, std::uint16_t{1});  // version 1.0
@@ -76,7 +76,10 @@ void begin(std::vector<std::byte>& out, std::string_view interface, std::string_
   put_option(out, Option::userappl, "weft");
   put_option(out, Option::end, std::span<const std::byte>());
   end_block(out, section);
+}
 
+void begin(std::vector<std::byte>& out, std::string_view interface, std::string_view description) {
+  begin_section(out);
   const std::size_t description_block = begin_block(out, Block::interface);
   put(out, kEthernet);
   put(out, std::uint16_t{0});

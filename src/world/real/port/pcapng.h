@@ -19,7 +19,10 @@ struct Packet {
 
 inline constexpr std::size_t kMaxComment = 1024;
 
-// The section and its only interface: Ethernet, time in nanoseconds.
+// How every file of Weft's begins, and others' do not: it names who wrote it.
+void begin_section(std::vector<std::byte>& out);
+
+// That, and its only interface: Ethernet, time in nanoseconds.
 void begin(std::vector<std::byte>& out, std::string_view interface, std::string_view description);
 
 void append(std::vector<std::byte>& out, const Packet& packet);

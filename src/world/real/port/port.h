@@ -1,204 +1,106 @@
-// The port of a lane: which way each packet takes (UDP, or the ring of a lane on this host), the tap that sees it, the
-// faults that befall it on purpose, and what arrives.
+// The port of a lane: which way each packet takes (UDP, or the ring of a lane on this host), and what arrives by both.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "host/exporter.h"
 #include "nic/world.h"
-#include "wire/packed_datagram.h"
+#include "wire/lane_number.h"
 #include "world/real/broker/broker_client.h"
-#include "world/real/os/clock.h"
-#include "world/real/port/local_peer.h"
-#include "world/real/port/port_faults.h"
-#include "world/real/port/tap.h"
+#include "world/real/port/local_peers.h"
+#include "world/real/port/ring_input.h"
+#include "world/real/port/udp_input.h"
 #include "world/real/settings/settings.h"
-#include "world/real/udp/udp_receiver.h"
 #include "world/real/udp/udp_sender.h"
 
 namespace weft::real {
 
-// An exported payload in a local peer's ring.
-struct RingExport : wire::Export {
-  LocalPeer* exporter = nullptr;
-  std::uint64_t position = 0;
-};
-
 class Port final : public host::Exporter {
-  // How a datagram goes on, in or out, when the impairments let it. Of deduced types, and so before their use.
-  [[nodiscard]] auto departure() {
-    return [this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
-      if (tap_) tap_->packet(now_, Direction::outbound, flow, datagram, note);
-      leave(flow, datagram);
-    };
-  }
-  template <class Take, class Settle>
-  [[nodiscard]] auto arrival(Take& take, Settle& settle) {
-    return [&, this](const wire::Flow& flow, std::span<const std::byte> datagram, std::string_view note) {
-      if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram, note);
-      take(flow, datagram, DatagramTraits{});
-      settle();
-    };
-  }
-
  public:
-  Port(const Settings& settings, BrokerClient& broker);
+  Port(WireChoice wire, BrokerClient& broker) : wire_(wire), broker_(broker), rings_(peers_), udp_(peers_) {}
 
-  [[nodiscard]] std::optional<Trouble> open(BrokerClient::Joined joined, std::span<const wire::Address> addresses,
-                                            SharedStatus& shared_status, Time now);
+  void open(BrokerClient::Joined joined, std::span<const wire::Address> addresses, SharedStatus& shared_status,
+            OneCopy one_copy, Time now);
   void close();  // before anything was sent; it may be opened again
-  [[nodiscard]] bool is_open() const { return !sockets_.empty(); }
-  [[nodiscard]] std::span<const int> sockets() const { return sockets_; }
-  [[nodiscard]] std::uint32_t lines_taken() const { return lines_taken_; }  // each time, sockets() are others
+  [[nodiscard]] bool is_open() const { return udp_.is_open(); }
+  [[nodiscard]] std::span<const int> sockets() const { return udp_.sockets(); }
+  [[nodiscard]] std::uint32_t lines_taken() const { return udp_.lines_taken(); }  // each time, sockets() are others
   [[nodiscard]] std::uint8_t lane_number() const { return lane_number_; }
 
   // -- out --
   void set_now(Time now) { now_ = now; }
+  [[nodiscard]] Time now() const { return now_; }
   // Bursts only go to a lane whose memory we share.
   [[nodiscard]] nic::BurstLimits burst_limits(const wire::Flow& flow, wire::Qpn destination) {
     const Route& route = route_to(flow, wire::lane_number(destination));
-    const bool joins = !slow_ && route.lane != nullptr && route.lane->ring && route.lane->takes_bursts();
-    if (!joins) return {};
+    if (route.peer == nullptr || !route.peer->ring || !route.peer->takes_bursts()) return {};
     return {.near = kLongestBurst,
-            .one_copy = route.lane->out.may_export() ? kLongestOneCopy : 0,
+            .one_copy = route.peer->out.may_export() ? kLongestOneCopy : 0,
             .one_copy_from = kOneCopyFrom,
             .one_copy_message = kOneCopyMessage};
   }
-  // Of the exported payload that take() is called with; without a exporter, it was told that we do not fetch.
-  [[nodiscard]] const RingExport& exported_by() const { return export_; }
-  // Fetches from the first one's exporter, as many as are its. How many of them, from the first, were all there.
-  [[nodiscard]] static std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);
   // Something that a local peer has not fetched yet.
-  [[nodiscard]] bool has_exported() const {
-    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->out.has_exported(); });
-  }
-  void revoke_all() override { revoke_between(0, ~std::uint64_t{0}); }
+  [[nodiscard]] bool has_exported() const { return peers_.has_exported(); }
+  void revoke_all() override { peers_.revoke_all(); }
   void revoke(const std::byte* from, std::uint64_t bytes) override {
     const auto first = std::bit_cast<std::uint64_t>(from);
-    revoke_between(first, first + bytes);
+    peers_.revoke(first, first + bytes);
+  }
+  // What this packet's flow will be: from the port of the socket that it leaves by, which the ICRC covers.
+  [[nodiscard]] wire::Flow flow_of(const nic::OutPacket& packet) {
+    return flow_by(route_to(packet.flow, wire::lane_number(packet.headers.bth.destination)), packet.flow);
   }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
-  void show();  // what is in rings is there to be seen; all the rest happens with flush()
+  void show() { peers_.show(); }  // what is in rings is there to be seen; all the rest happens with flush()
   void flush();
-  [[nodiscard]] bool holds_unsent() const { return !used_.empty() || !sender_.empty(); }
+  [[nodiscard]] bool holds_unsent() const { return peers_.has_unpublished() || !sender_.empty(); }
   // Do packets to local peers go through rings? Else what is owed goes first, and with a small message in one datagram.
-  [[nodiscard]] bool has_rings() const { return wire_ != WireChoice::udp && !lanes_.empty(); }
-  // May what comes and goes through rings do so without anybody's knowing the time?
-  [[nodiscard]] bool is_timeless() const { return has_rings() && !slow_; }
+  [[nodiscard]] bool has_rings() const { return peers_.has_rings(); }
   // A local peer takes no more for now; as long as this holds, nothing more should be emitted.
-  [[nodiscard]] bool blocked();
+  [[nodiscard]] bool blocked() { return peers_.blocked(now_); }
 
   // -- in --
   // Calls take(flow, datagram, how) for what has arrived, and settle() before the bytes go. False: nothing had. `idle`:
-  // there is nothing else to do.
+  // there is nothing else to do. A ring costs nothing to look at, a socket a system call.
   template <class Take, class Settle>
   bool receive(bool idle, Take&& take, Settle&& settle) {
-    bool any = false;
-    // By index: what is settled may be answered to a lane that we have not met yet. None leaves meanwhile: only
-    // Engine::on_met hears of that.
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      LocalPeer& lane = *lanes_[i];
-      if (lane.in.empty()) continue;
-      any = true;
-      hear_ring(lane, take, settle);
-    }
-    // A local peer's ring costs nothing to look at, a socket a system call. Local peers announce what they send to it.
-    if (const std::int64_t sent = shared_status_->udp_sent.load(std::memory_order_relaxed); sent != announced_) {
-      announced_ = sent;
-      eager_ = kEagerPolls;
-    }
-    if (any || gathers()) return any;
-    const bool eager = eager_ > 0;
-    if (eager) {
-      --eager_;
-    } else if (!lanes_.empty() && now_ < sockets_at_) {
-      return false;
-    }
-    sockets_at_ = now_ + kSocketsEvery;
-    // Each is a system call. By which something came last, something will come next; the others are asked in between.
-    const bool all = !eager || ++asked_ % kAskAll == 0;
-    for (std::size_t i = 0; i < sockets_.size(); ++i) {
-      if ((i != busy_ && !all) || !receive_udp(i, idle, take, settle)) continue;
-      busy_ = i;
-      any = true;
-    }
-    if (all && !any) found_all_empty();
-    return any;
+    const bool any = rings_.receive(take, settle);
+    udp_.notice();
+    if (any && !udp_.is_overdue(now_)) return true;
+    return udp_.receive(now_, idle, take, settle, [this] { hear_introductions(); }) || any;
   }
-  // Whoever joins packets is one.
-  void know_local_peer(const wire::Address& source) {
-    known_ = source;
-    known_is_local_peer_ = true;
-    stranger_at_ = -kForgetStranger;  // that was this one
-  }
-  // More than a look's worth is on its way, and is waited for: whoever looks at a socket hinders those who send to it.
-  [[nodiscard]] bool gathers() const { return now_ < gathers_until_; }
-  // Something came that is for another lane: by the line, perhaps, whose far port now is another program's.
-  void doubt_line() { line_.doubted = true; }
-  // The next receive() does, whatever there is to wait for.
-  void look_at_sockets() {
-    gathers_until_ = 0;
-    eager_ = kEagerPolls;
-    asked_ = kAskAll - 1;
-  }
-  // The oldest record of this ring; not where packets are looked at, or tampered with.
+  // The oldest record of this ring.
   template <class Take, class Settle>
-  void hear_one(LocalPeer& lane, Take&& take, Settle&& settle) {
-    lane.measure([&] {
-      read_records(lane, 1, take);
-      settle();
-    });
-    lane.in.done();
+  void hear_one(LocalPeer& peer, Take&& take, Settle&& settle) {
+    rings_.hear_one(peer, take, settle);
   }
-  // All that a local peer who has gone left behind: one ring full at most.
+  // All that a local peer who has gone left in its ring.
   template <class Take, class Settle>
   void hear_out(std::uint32_t lane_number, Take&& take, Settle&& settle) {
-    LocalPeer* const lane = lane_at(lane_number);
-    if (lane == nullptr) return;
-    for (const std::uint64_t end = lane->in.position() + Ring::kBytes;
-         !lane->in.empty() && lane->in.position() < end;) {
-      read_ring(*lane, take, settle);
-      settle();
-    }
+    rings_.hear_out(lane_number, take, settle);
   }
-  // One that has something, if there is any.
-  [[nodiscard]] LocalPeer* full_ring() const {
-    for (const auto& lane : lanes_) {
-      if (!lane->in.empty()) return lane.get();
-    }
-    return nullptr;
-  }
+  // The next receive() looks at all sockets, if there is nothing in a ring.
+  void look_at_sockets() { udp_.look_at_all(); }
+  // Something came that is for another lane.
+  void doubt_line() { udp_.doubt_line(); }
+  // One whose ring has something, if there is any.
+  [[nodiscard]] LocalPeer* full_ring() const { return peers_.readable(); }
   [[nodiscard]] bool rings_empty() const { return full_ring() == nullptr; }
   // Local peers have announced nothing that may be in a socket. Of others only a socket can tell.
-  [[nodiscard]] bool is_quiet() const {
-    return !lanes_.empty() && eager_ == 0 && shared_status_->udp_sent.load(std::memory_order_relaxed) == announced_;
-  }
+  [[nodiscard]] bool is_quiet() const { return udp_.is_quiet(); }
+  // Of the exported payload that take() is called with.
+  [[nodiscard]] const RingExport& exported_by() const { return rings_.exported_by(); }
 
-  // -- time: what the impairments hold back, and the tap's file --
-  [[nodiscard]] Time next_deadline() const { return slow_ ? next_of_slow() : kNever; }
-  template <class Take, class Settle>
-  void on_time(Take&& take, Settle&& settle) {
-    if (faults_in_) faults_in_->on_time(now_, arrival(take, settle));
-    if (faults_out_) faults_out_->on_time(now_, departure());
-    if (tap_) tap_->on_time(now_);
-  }
-  [[gnu::cold]] void note_refused(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
-
-  void abandon() {
-    owned_.clear();
-    line_.socket.reset();
-    for (auto& [key, route] : routes_) route.own_socket.reset();
-  }
+  // -- local peers --
+  // Whom the broker names is local from now on: its packed datagrams count.
+  void name(const LocalPeerInfo& who);
+  void on_met(Incoming& in);
+  [[nodiscard]] std::size_t local_peers() const { return peers_.size(); }
 
   // -- a broker that was killed --
   // The next one can open the address's sockets when all of the last one's are closed. Until renew(), nothing comes and
@@ -206,29 +108,20 @@ class Port final : public host::Exporter {
   void close_sockets();
   void renew(BrokerClient::Joined joined);
 
-  // -- local peers --
-  void on_met(Incoming& in);
+  void abandon() {
+    udp_.abandon();
+    for (auto& [key, route] : routes_) route.own_socket.reset();
+  }
 
   [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
-  [[nodiscard]] std::uint64_t lost_on_purpose() const {
-    return (faults_out_ ? faults_out_->counters().dropped() : 0) + (faults_in_ ? faults_in_->counters().dropped() : 0);
-  }
   [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_ + unreached_; }
-  [[nodiscard]] std::size_t local_peers() const { return lanes_.size(); }
 
  private:
-  static constexpr std::uint32_t kRingBatch = 64, kEagerPolls = 64, kAskAll = 8, kLooks = 4;
-  static constexpr Time kSocketsEvery = microseconds(5);  // where there are local peers, and none of them sends to them
-  // In bytes: a look that may be one of a stream; a stream; a look that takes about all it can; enough to wait for.
-  static constexpr std::int64_t kLong = 32 * 1024, kStream = 1 << 20, kFull = 512 * 1024, kMore = 16 * 1024;
-  static constexpr Time kGather = microseconds(20), kPause = kGather + microseconds(10);  // longer ones end a stream
-  static constexpr Time kPatience = milliseconds(100), kAskAgain = seconds(1);
-  static constexpr Time kForgetStranger = seconds(1), kSilence = seconds(1);
-  static constexpr std::size_t kDatagram = 4096 + wire::kMaxHeaderBytes + 3 + wire::kIcrcBytes;
+  static constexpr Time kAskAgain = seconds(1);  // the broker, for a lane that was not there
 
   struct Route {
     UdpRoute udp{};
-    LocalPeer* lane = nullptr;
+    LocalPeer* peer = nullptr;
     Time asked = 0;
     Descriptor own_socket{};
   };
@@ -244,209 +137,52 @@ class Port final : public host::Exporter {
 
   [[nodiscard]] Route& route_to(const wire::Flow& flow, std::uint32_t lane_number) {
     const RouteKey key{flow.destination, socket_of(flow.source), lane_number};
-    if (last_ != nullptr && last_key_ == key && (last_->lane != nullptr || now_ - last_->asked < kAskAgain)) [[likely]]
+    if (last_ != nullptr && last_key_ == key && (last_->peer != nullptr || now_ - last_->asked < kAskAgain)) [[likely]]
       return *last_;
     return find_route(key);
   }
   [[nodiscard]] std::uint32_t socket_of(const wire::Address& source) const {
-    return addresses_.size() == 1 ? 0 : socket_among(source);
+    return udp_.addresses().size() == 1 ? 0 : socket_among(source);
   }
   [[nodiscard, gnu::noinline]] std::uint32_t socket_among(const wire::Address& source) const {
-    for (std::uint32_t i = 1; i < addresses_.size(); ++i) {
-      if (addresses_[i] == source) return i;
+    const std::span<const wire::Address> addresses = udp_.addresses();
+    for (std::uint32_t i = 1; i < addresses.size(); ++i) {
+      if (addresses[i] == source) return i;
     }
     return 0;
   }
-  [[nodiscard]] Time next_of_slow() const;
   void forget_routes();
   [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
   [[nodiscard]] LocalPeer* ask_for(const RouteKey& key);
-  [[nodiscard]] LocalPeer* lane_at(std::uint32_t lane_number);
-  void revoke_between(std::uint64_t from, std::uint64_t to);
-  void use(LocalPeer& lane) {
-    if (lane.used) return;
-    lane.used = true;
-    used_.push_back(&lane);
-  }
-  void wait_for(LocalPeer& lane);
-  void leave(const wire::Flow& flow, std::span<const std::byte> datagram);
+  void hear_introductions();
   // With --wire shm, for whom there is no ring: all but the broker, to whom management datagrams go.
   [[nodiscard]] bool is_out_of_reach(const Route& route, std::uint32_t lane_number) {
-    const bool out = wire_ == WireChoice::shm && route.lane == nullptr && lane_number != 0;
+    const bool out = wire_ == WireChoice::shm && route.peer == nullptr && lane_number != 0;
     unreached_ += out ? 1 : 0;
     return out;
   }
-  // From the port of the socket that it leaves by; the ICRC covers it.
   [[nodiscard]] static wire::Flow flow_by(const Route& route, wire::Flow flow) {
     wire::set_source_port(flow, route.udp.source_port);
     return flow;
   }
   void emit_into_ring(Route& route, const nic::OutPacket& packet);
-  [[nodiscard]] bool took_its_way_slowly(const Route& route, const nic::OutPacket& packet);
-  void emit_slowly(const wire::Flow& flow, const nic::OutPacket& packet, const world::Fate& fate);
-  void offer(const wire::Flow& flow, std::span<const std::byte> datagram, const world::Fate& fate);
-  template <class Take, class Settle>
-  void arrive(const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how, Take& take,
-              Settle& settle) {
-    if (!slow_) [[likely]]
-      return take(flow, datagram, how);
-    if (faults_in_) {
-      const std::string_view why = faults_in_->offer(now_, flow, datagram, arrival(take, settle));
-      if (!why.empty() && tap_) tap_->packet(now_, Direction::inbound, flow, datagram, why);
-      return;
-    }
-    if (tap_) tap_->packet(now_, Direction::inbound, flow, datagram);
-    take(flow, datagram, how);
-  }
-
-  // Apart, like what comes by sockets: whoever waits for one should not have the code of the other in between.
-  template <class Take, class Settle>
-  [[gnu::noinline]] void hear_ring(LocalPeer& lane, Take& take, Settle& settle) {
-    // An acknowledgement follows the message that answered ours: carrying that out, there is time for it to come.
-    for (const bool again : {true, false}) {
-      bool looks = false;
-      lane.measure([&] {
-        read_ring(lane, take, settle);
-        looks = again && !lane.in.streams();
-        if (looks) lane.in.ask_for_next();
-        settle();
-      });
-      if (!looks || lane.in.empty()) break;
-    }
-    lane.in.done();
-  }
-
-  // Calls take(flow, datagram, how) for at most so many records, far ones with what read_note() asks for.
-  template <class Take>
-  void read_records(LocalPeer& lane, std::uint32_t most, Take&& take) {
-    lane.in.read(most, [&](const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
-      if (how.one_copy) [[unlikely]] {
-        export_.exporter = lane.takes_one_copy() ? &lane : nullptr;
-        export_.position = lane.in.position();
-      } else if (how.packets > 1 && one_copy_ != OneCopy::off) {
-        lane.came_by_ring(datagram.size(), one_copy_);
-      }
-      take(flow, datagram, how);
-    });
-  }
-
-  template <class Take, class Settle>
-  void read_ring(LocalPeer& lane, Take& take, Settle& settle) {
-    read_records(lane, kRingBatch,
-                 [&](const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
-                   // Far ones go past all who look at bytes: they have none.
-                   how.one_copy ? take(flow, datagram, how) : arrive(flow, datagram, how, take, settle);
-                 });
-  }
-
-  template <class Take, class Settle>
-  [[gnu::noinline]] bool receive_udp(std::size_t index, bool idle, Take& take, Settle& settle) {
-    std::int64_t took = 0;
-    const auto arrived = [&](const wire::Flow& flow, std::span<const std::byte> datagram) {
-      if (!(flow.source == known_)) [[unlikely]]
-        know(flow.source);
-      const auto each = [&](std::span<const std::byte> packet) {
-        const std::int64_t cost = udp_cost(packet.size());
-        took += cost;
-        if ((untold_ += cost) >= account_) tell_taken();
-        arrive(flow, packet, DatagramTraits{}, take, settle);
-      };
-      known_is_local_peer_ ? wire::unpack(datagram, each) : each(datagram);
-    };
-    // Where messages come one at a time somebody waits for the next. It is seen the sooner the less there is between
-    // two looks.
-    std::uint32_t looks = idle && index == busy_ && receiver_.plain() && eager_ > 0 ? kLooks : 1, n = 0;
-    const wire::Flow* const line = index == addresses_.size() ? &line_.flow : nullptr;
-    do {
-      n = receiver_.receive(sockets_[index], line != nullptr ? line->destination : addresses_[index], arrived, line);
-    } while (n == 0 && --looks > 0 && rings_empty());
-    settle();
-    if (n > 0) {
-      eager_ = kEagerPolls;
-      if (line != nullptr) line_.heard_at = now_;
-      if (took >= kLong) choose_to_gather(took);
-      if (receiver_.plain() && receiver_.crowded()) choose_calls(index);
-    } else if (index == busy_ && !receiver_.plain() && receiver_.one_at_a_time()) {
-      choose_calls(index);  // now that the socket is empty: segments that are in it would be lost
-    }
-    return n > 0;
-  }
-  // A stream has been coming, less of it was there than a look can take, and local peers have said that there is more.
-  // What nobody has announced may never come; and neither messages nor the last packet of one are made to wait.
-  [[gnu::noinline]] void choose_to_gather(std::int64_t took) {
-    const Time now = clock_now();
-    if (now_ - streamed_at_ > kPause) streamed_ = 0;
-    streamed_ += took;
-    streamed_at_ = now;
-    const std::int64_t to_come = shared_status_->udp_sent.load(std::memory_order_relaxed) -
-                                 shared_status_->udp_taken.load(std::memory_order_relaxed) - untold_;
-    if (streamed_ >= kStream && took < kFull && to_come >= kMore) gathers_until_ = now + kGather;
-  }
-  // Empty sockets settle the account, whatever was lost or came from elsewhere. An empty line may go without a loss.
-  void found_all_empty() {
-    if (line_.socket && (line_.doubted || now_ - line_.heard_at >= kSilence)) [[unlikely]]
-      end_line();
-    if (eager_ > 0) return;
-    shared_status_->udp_taken.store(announced_, std::memory_order_relaxed);
-    untold_ = 0;
-  }
-  void tell_taken() { shared_status_->udp_taken.fetch_add(std::exchange(untold_, 0), std::memory_order_relaxed); }
-  [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
-  void know(const wire::Address& source);
-  void choose_calls(std::size_t index);
-  void take_line(std::size_t index);
-  void drop_line();
-  [[gnu::cold]] void end_line();
 
   WireChoice wire_;
   BrokerClient& broker_;
   std::uint8_t lane_number_ = 0;
-  std::vector<wire::Address> addresses_;
-  std::vector<Descriptor> owned_;
-  std::vector<int> sockets_;  // one for each address, and the line
-  struct Line {
-    Descriptor socket{};
-    wire::Flow flow{};
-    Time heard_at = 0;
-    bool doubted = false;
-  } line_;
-  std::uint32_t lines_taken_ = 0;
-  SharedStatus* shared_status_ = nullptr;
   Time now_ = 0;
 
+  LocalPeers peers_;
   std::unordered_map<RouteKey, Route, RouteHash> routes_;
   RouteKey last_key_{};
   Route* last_ = nullptr;
-  std::vector<std::unique_ptr<LocalPeer>> lanes_;
-  std::vector<LocalPeer*> used_;
-  RingExport export_{};
-  LocalPeer* tight_ = nullptr;
-  Time tight_since_ = 0;
-
   UdpSender sender_;
-  UdpReceiver receiver_;
-  std::uint32_t eager_ = 0;     // looks at the sockets that follow each other, because something came by them
-  Time sockets_at_ = 0;         // when to look at them otherwise
-  std::size_t busy_ = 0;        // the one by which something came last
-  std::uint32_t asked_ = 0;     // how often they have been looked at in a row
-  std::int64_t announced_ = 0;  // what local peers had sent when we last looked
-  std::int64_t untold_ = 0;     // what was taken from the sockets, and local peers have not been told
-  std::int64_t account_ = 0;    // until it is so much
-  std::int64_t streamed_ = 0;   // what came without a pause
-  Time streamed_at_ = 0;        // the last of it
-  Time gathers_until_ = 0;      // nobody looks at the sockets before
-  wire::Address known_{};       // where the last datagram came from
-  bool known_is_local_peer_ = false;
-  Time stranger_at_ = -kForgetStranger;  // when one came that no local peer has sent
+  RingInput rings_;
+  UdpInput udp_;
   std::uint64_t ring_full_ = 0, unreached_ = 0;
-
-  bool slow_ = false;  // packets are looked at, or tampered with
   OneCopy one_copy_ = OneCopy::off;
-  std::uint64_t token_ = 0;  // by which local peers know ours
-  const Settings& settings_;
-  std::optional<Tap> tap_;
-  std::unique_ptr<PortFaults> faults_out_, faults_in_;
+  std::uint64_t token_ = 0;  // by which local peers know our memory
 };
 
 }  // namespace weft::real

@@ -1,17 +1,15 @@
 #include "world/real/port/tap.h"
 
 #include <array>
-#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "wire/frame.h"
-#include "world/real/os/descriptor.h"
+#include "world/real/port/capture_file.h"
 #include "world/real/port/pcapng.h"
 
 namespace weft::real {
@@ -37,23 +35,6 @@ std::string beside(const std::string& path, pid_t process) {
   return path.substr(0, end) + '.' + std::to_string(process) + path.substr(end);
 }
 
-std::string reason() { return std::strerror(errno); }
-
-// The file, empty and ours alone; nothing if another program writes it.
-tl::expected<Descriptor, std::string> take(const std::string& path, bool& taken) {
-  taken = false;
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!file) return tl::unexpected("cannot write the capture file '" + path + "': " + reason());
-  // Held until the file is closed. Whoever begins on a file empties it: not while another writes. What is no regular
-  // file (a pipe into Wireshark) knows neither locks nor emptying.
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    taken = true;
-    return Descriptor();
-  }
-  (void)::ftruncate(file.get(), 0);
-  return file;
-}
-
 std::int64_t wall_clock_ns() {
   timespec t{};
   clock_gettime(CLOCK_REALTIME, &t);
@@ -68,7 +49,9 @@ wire::Mac mac_of(const wire::Address& address) {
 }  // namespace
 
 struct Tap::File {
-  Descriptor file;
+  explicit File(CaptureFile its_file) : file(std::move(its_file)) {}
+
+  CaptureFile file;
   std::string path, trouble;
   pid_t owner = 0;
   std::int64_t wall_offset_ns = 0;  // wall clock minus port's clock
@@ -78,40 +61,34 @@ struct Tap::File {
   void write_out() {
     flush_at = kNever;
     // A child that was forked has a copy of the buffer, and no business in its parent's file.
-    std::span<const std::byte> rest =
-        ::getpid() == owner && trouble.empty() ? std::span(buffer) : std::span<std::byte>();
-    while (!rest.empty()) {
-      const ssize_t written = ::write(file.get(), rest.data(), rest.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        trouble = "stopped capturing to '" + path + "': " + reason();
-        break;
-      }
-      rest = rest.subspan(static_cast<std::size_t>(written));
-    }
+    const int code = ::getpid() == owner && trouble.empty() ? file.write(buffer) : 0;
     buffer.clear();
+    if (code == 0) return;
+    // Said here, once: the program goes on, and its packets do.
+    trouble = "stopped capturing to '" + path + "': " + std::strerror(code);
+    std::fprintf(stderr, "weft: %s\n", trouble.c_str());
   }
 };
 
-tl::expected<Tap, std::string> Tap::open(const std::string& path, Time now) {
-  auto file = std::make_unique<File>();
-  file->owner = ::getpid();
-  file->path = named_for(path, file->owner);
+tl::expected<Tap, std::string> Tap::open(const std::string& wanted, Time now) {
+  const pid_t owner = ::getpid();
+  std::string path = named_for(wanted, owner);
   bool taken = false;
-  tl::expected<Descriptor, std::string> opened = take(file->path, taken);
+  tl::expected<CaptureFile, std::string> opened = CaptureFile::open(path, taken);
   if (taken) {
-    file->path = beside(file->path, file->owner);
-    opened = take(file->path, taken);
-    if (taken) return tl::unexpected("'" + file->path + "' is being written by another program");
+    path = beside(path, owner);
+    opened = CaptureFile::open(path, taken);
+    if (taken) return tl::unexpected("'" + path + "' is being written by another program");
   }
   if (!opened) return tl::unexpected(opened.error());
-  file->file = std::move(*opened);
+  auto file = std::make_unique<File>(std::move(*opened));
+  file->owner = owner;
+  file->path = path;
   file->wall_offset_ns = wall_clock_ns() - now / nanoseconds(1);
   file->buffer.reserve(kBufferBytes);
   pcapng::begin(file->buffer, "weft0",
                 "weft: an RDMA network card in software, process " + std::to_string(file->owner));
   file->write_out();
-  if (!file->trouble.empty()) return tl::unexpected(file->trouble);
   return Tap(std::move(file));
 }
 

@@ -2,7 +2,7 @@
 // Ethernet, IP and UDP headers that it has or would have on a cable, and a comment says why it was refused or dropped.
 //
 // One file per program: `%p` in the name becomes the process number, and if another program is writing the file,
-// name.pcapng becomes name.<process number>.pcapng.
+// name.pcapng becomes name.<process number>.pcapng. Which files may be overwritten is capture_file.h's business.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,9 @@ class Tap {
   void on_time(Time now);
   void flush();
 
-  [[nodiscard]] const std::string& path() const;     // where it really writes
-  [[nodiscard]] const std::string& trouble() const;  // why it stopped writing (a full disk, say); empty: it has not
+  [[nodiscard]] const std::string& path() const;  // where it really writes
+  // Why it stopped writing (a full disk, say), which has been said on standard error; empty: it has not.
+  [[nodiscard]] const std::string& trouble() const;
 
  private:
   struct File;

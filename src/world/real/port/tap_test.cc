@@ -1,14 +1,18 @@
 // Where the tap writes and when; what others read in it is tests/tap's business.
 #include "world/real/port/tap.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,10 +122,143 @@ TEST_F(TapTest, SaysWhyItCannot) {
   ASSERT_FALSE(tap);
   EXPECT_THAT(tap.error(), HasSubstr("cannot write the capture file"));
   EXPECT_THAT(tap.error(), HasSubstr("No such file"));
-  const auto full = Tap::open("/dev/full", 0);
-  ASSERT_FALSE(full);
-  EXPECT_THAT(full.error(), HasSubstr("No space left"));
 }
+
+// ---- what it may write
+
+class CaptureFiles : public TapTest {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+  static std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // Is refused, for this reason, and left as it was.
+  void refused(const std::string& path, const std::string& why) {
+    const std::string before = content(path);
+    const auto tap = Tap::open(path, 0);
+    ASSERT_FALSE(tap) << path;
+    EXPECT_THAT(tap.error(), HasSubstr("cannot write the capture file '" + path + "': " + why));
+    EXPECT_EQ(content(path), before);
+  }
+};
+
+TEST_F(CaptureFiles, WhatIsNoCaptureIsNotOverwritten) {
+  const std::string why = "it is neither empty nor a capture of Weft's";
+  refused(file("notes", "all that I know\n"), why);
+  refused(file("short", "\n"), why);
+  { Tap tap = opened(path("capture")); }
+  std::string others = content(path("capture"));
+  others.replace(others.find("weft"), 4, "tcpd");
+  refused(file("others", others), why);
+  refused(file("cut", content(path("capture")).substr(0, 20)), why);
+}
+
+TEST_F(CaptureFiles, EmptyFilesAndOwnCapturesAre) {
+  const std::string empty = file("empty", "");
+  const auto bytes_of_a_run = [&empty](int packets) {
+    {
+      Tap tap = opened(empty);
+      for (int i = 0; i < packets; ++i) capture(tap);
+    }
+    return fs::file_size(empty);
+  };
+  const auto many = bytes_of_a_run(10);
+  EXPECT_GT(many, 0u);
+  EXPECT_LT(bytes_of_a_run(1), many);
+}
+
+TEST_F(CaptureFiles, AreTheUsersAlone) {
+  Tap tap = opened(path("new"));
+  struct stat facts {};
+  ASSERT_EQ(::stat(path("new").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777U, 0600u);
+}
+
+TEST_F(CaptureFiles, LinksLeadToWhatMayBeOverwritten) {
+  const std::string notes = file("notes", "all that I know\n");
+  fs::create_symlink(notes, path("to-notes"));
+  refused(path("to-notes"), "it is neither empty nor");
+  fs::create_symlink(file("empty", ""), path("to-empty"));
+  EXPECT_TRUE(Tap::open(path("to-empty"), 0));
+  EXPECT_GT(fs::file_size(path("empty")), 0u);
+}
+
+TEST_F(CaptureFiles, NothingOfOthersIsWritten) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
+  const std::string why = "it belongs to user 54321, who is neither you nor root", theirs = file("theirs", "");
+  ASSERT_EQ(::chown(theirs.c_str(), 54321, 54321), 0);
+  refused(theirs, why);
+  fs::create_symlink(file("mine", ""), path("link"));
+  ASSERT_EQ(::lchown(path("link").c_str(), 54321, 54321), 0);
+  refused(path("link"), "it is a symbolic link, and " + why);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0666), 0);
+  ASSERT_EQ(::chown(path("pipe").c_str(), 54321, 54321), 0);
+  const auto tap = Tap::open(path("pipe"), 0);
+  ASSERT_FALSE(tap);
+  EXPECT_THAT(tap.error(), HasSubstr(why));
+}
+
+TEST_F(CaptureFiles, FoldersAndSocketsAreNone) {
+  const auto tap = Tap::open(folder_.string(), 0);
+  ASSERT_FALSE(tap);
+  EXPECT_THAT(tap.error(), HasSubstr("it is neither a file nor a pipe nor a character device"));
+}
+
+// Wireshark reads it while it is written; when it goes, the program does not go with it.
+TEST_F(CaptureFiles, APipeIsWrittenUntilItsReaderGoes) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  Tap tap = opened(path("pipe"));
+  std::array<char, 4096> read{};
+  EXPECT_GT(::read(reader, read.data(), read.size()), 0);
+  ::close(reader);
+  capture(tap);
+  testing::internal::CaptureStderr();
+  tap.flush();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weft: stopped capturing to '" + path("pipe") + "': Broken pipe\n");
+}
+
+TEST_F(CaptureFiles, AFullDiskIsSaidOnceAndNothingElseHappens) {
+  testing::internal::CaptureStderr();
+  {
+    Tap tap = opened("/dev/full");
+    for (int i = 0; i < 3; ++i) {
+      capture(tap);
+      tap.flush();
+    }
+    EXPECT_THAT(tap.trouble(), HasSubstr("No space left"));
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "weft: stopped capturing to '/dev/full': No space left on device\n");
+}
+
+// A limit on the size of files comes with a signal that would end the program.
+TEST_F(CaptureFiles, AFileThatMayNotGrowIsSaidAndEndsNobody) {
+  const auto begin = [this] {
+    Tap tap = opened(path("short"));
+    return fs::file_size(path("short"));
+  }();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Tap tap = opened(path("a"));
+    const rlimit limit{.rlim_cur = begin + 50, .rlim_max = begin + 50};
+    const bool ready = ::signal(SIGXFSZ, SIG_DFL) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+    ::close(STDERR_FILENO);
+    capture(tap);
+    tap.flush();
+    ::_exit(ready && tap.trouble().find("File too large") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// ---- and how
 
 TEST_F(TapTest, ManyPacketsDoNotWaitForTheClock) {
   Tap tap = opened(path("a.pcapng"));

@@ -1,5 +1,7 @@
 #include "world/real/settings/settings.h"
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <span>
 
@@ -23,31 +25,45 @@ std::string known_keys() {
   return all;
 }
 
-Outcome apply_file(const std::string& path, Settings& settings) {
-  const tl::expected<std::vector<FileSetting>, std::string> file = read_settings_file(path);
-  if (!file) return tl::unexpected(file.error());
-  for (const FileSetting& one : *file) {
+Outcome apply(const std::vector<FileSetting>& file, const std::string& path, Settings& settings) {
+  for (const FileSetting& one : file) {
     if (find_setting(one.key) == nullptr) {
-      return tl::unexpected(path + ", line " + std::to_string(one.line) + ": there is no setting called '" + one.key +
-                            "'; known are " + known_keys());
+      return tl::unexpected(
+          at_line(path, one.line, "there is no setting called '" + one.key + "'; known are " + known_keys()));
     }
   }
   for (const Setting& setting : all_settings()) {
-    for (const FileSetting& one : *file) {
+    for (const FileSetting& one : file) {
       if (one.key != setting.key) continue;
       const std::string error = setting.read(one.value, settings);
-      if (error.empty()) continue;
-      return tl::unexpected(path + ", line " + std::to_string(one.line) + ": " + one.key + ": " + error);
+      if (!error.empty()) return tl::unexpected(at_line(path, one.line, one.key + ": " + error));
     }
   }
   return {};
 }
 
-// A file that is named must be there; an empty name says that none is wanted; the usual one may be missing.
+// However often a program asks for its settings.
+void say_once(const std::string& sentence) {
+  static std::atomic_flag said;
+  if (!said.test_and_set()) std::fprintf(stderr, "weft: %s\n", sentence.c_str());
+}
+
+// A file that is named must be there and be read; an empty name says that none is wanted. The usual one may be missing;
+// and if it is somebody else's, who may have put it there for us, it is left alone.
 Outcome apply_files(const char* named, Settings& settings) {
   if (named == nullptr && ::access(kUsualFile, F_OK) != 0) return {};
   const std::string path = named == nullptr ? kUsualFile : named;
-  return path.empty() ? Outcome() : apply_file(path, settings);
+  if (path.empty()) return {};
+  const tl::expected<SettingsFile, std::string> file = read_settings_file(path);
+  if (!file) return tl::unexpected(file.error());
+  if (!file->distrusted.empty()) {
+    const std::string sentence = path + " is not read: " + file->distrusted;
+    if (named != nullptr) return tl::unexpected(sentence);
+    say_once(sentence);
+    return {};
+  }
+  settings.file = path;
+  return apply(file->settings, path, settings);
 }
 
 }  // namespace

@@ -42,12 +42,15 @@ struct Settings {
   nic::Weights weights = nic::usual_weights();    // turns of each service level, when it is weighted
   std::uint32_t works_per_turn = 8;               // SRNIC's n
   std::uint32_t burst_bytes = 16 * 1024;
+  std::string file;  // that was read for them; empty: none
 
   // Those that were set, or else the machine's.
   [[nodiscard]] std::vector<wire::Address> port_addresses() const;
 
   // From WEFT_* and, below them, the file that WEFT_CONFIG names or ./weft.toml; or a sentence that says what is wrong.
-  // A program that runs with rights its user does not have (setuid) takes nothing from either.
+  // A file that belongs to neither this user nor root, or that others may write, is not read: of ./weft.toml that is
+  // said on standard error, once; of a file that is named it is an error. A program that runs with rights its user does
+  // not have (setuid) takes nothing from either.
   [[nodiscard]] static tl::expected<Settings, std::string> from_environment();
 
   // The same, where `variable` answers what the environment would: nullptr if there is no such variable.

@@ -5,15 +5,14 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
+#include <string_view>
 
-// Header-only, so that programs that load Weft's libraries need no other; and only the parser.
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "world/real/os/trusted_file.h"
+#include "world/toml.h"
 
 namespace weft::real {
 namespace {
@@ -40,31 +39,99 @@ std::optional<std::string> text_of(const toml::node& node) {
   return all;
 }
 
-std::string at_line(const std::string& path, std::uint32_t line) { return path + ", line " + std::to_string(line); }
+// The line of the first character that is not ASCII and stands neither in a text nor in a comment; 0: there is none.
+// TOML has no use for one there, and toml++ must not see it: it takes most of them for something that cannot be.
+std::uint32_t line_of_stray(std::string_view content) {
+  std::uint32_t line = 1;
+  std::string_view quote;                                             // that ends the text we are in
+  if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);  // the mark of UTF-8
+  for (std::size_t at = 0; at < content.size(); ++at) {
+    const char c = content[at];
+    const bool ends_line = c == '\n';
+    line += ends_line ? 1 : 0;
+    if (!quote.empty()) {
+      if (c == '\\' && quote[0] == '"') {
+        ++at;
+        line += at < content.size() && content[at] == '\n' ? 1 : 0;
+      } else if (content.substr(at).starts_with(quote)) {
+        at += quote.size() - 1;
+        quote = {};
+      } else if (ends_line && quote.size() == 1) {
+        quote = {};
+      }
+    } else if (c == '#') {
+      at = std::min(content.find('\n', at), content.size()) - 1;
+    } else if (c == '"' || c == '\'') {
+      const std::string_view long_quote = c == '"' ? "\"\"\"" : "'''";
+      const bool is_long = content.substr(at).starts_with(long_quote);
+      quote = is_long ? long_quote : long_quote.substr(0, 1);
+      at += quote.size() - 1;
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      return line;
+    }
+  }
+  return 0;
+}
+
+// The whole file; or nothing, and why in `distrusted`; or a sentence.
+tl::expected<std::string, std::string> load(const std::string& path, std::string& distrusted) {
+  const auto cannot = [&path](const std::string& why) { return tl::unexpected("cannot read " + path + ": " + why); };
+  const tl::expected<FoundFile, std::string> found = find_file(path);
+  if (!found) return cannot(found.error());
+  distrusted = found->distrusted;
+  if (distrusted.empty() && !S_ISREG(found->facts.st_mode)) return cannot("it is no regular file");
+  if (distrusted.empty()) distrusted = why_not_alone(found->facts);
+  if (!distrusted.empty()) return std::string();
+  const Descriptor file = reopen(*found, O_RDONLY);
+  if (!file) return cannot(std::strerror(errno));
+  std::string content(kMaxSettingsFileBytes + 1, '\0');
+  std::size_t filled = 0;
+  while (filled < content.size()) {
+    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot(std::strerror(errno));
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  if (filled > kMaxSettingsFileBytes) return cannot("it is longer than 1 MiB");
+  content.resize(filled);
+  return content;
+}
+
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 }  // namespace
 
-tl::expected<std::vector<FileSetting>, std::string> read_settings_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) return tl::unexpected("cannot read " + path + ": " + std::strerror(errno));
-  const toml::parse_result parsed = toml::parse(content, path);
-  if (!parsed) {
-    return tl::unexpected(at_line(path, parsed.error().source().begin.line) + ": " +
-                          std::string(parsed.error().description()));
+std::string at_line(const std::string& path, std::uint32_t line, const std::string& what) {
+  return path + ":" + std::to_string(line) + ": " + what;
+}
+
+tl::expected<SettingsFile, std::string> read_settings_file(const std::string& path) {
+  SettingsFile file;
+  const tl::expected<std::string, std::string> content = load(path, file.distrusted);
+  if (!content) return tl::unexpected(content.error());
+  if (const std::uint32_t line = line_of_stray(*content); line != 0) {
+    return tl::unexpected(at_line(path, line, "a character that may only stand in a text or a comment"));
   }
-  std::vector<FileSetting> all;
+  const toml::parse_result parsed = toml::parse(*content, path);
+  if (!parsed) {
+    return tl::unexpected(at_line(path, parsed.error().source().begin.line, std::string(parsed.error().description())));
+  }
   for (const auto& [key, node] : parsed.table()) {
-    const std::uint32_t line = key.source().begin.line;
+    FileSetting one{.key = std::string(key.str()), .line = key.source().begin.line};
+    if (has_nul(one.key)) return tl::unexpected(at_line(path, one.line, "there is a NUL in the name of a setting"));
     const std::optional<std::string> text = text_of(node);
     if (!text) {
-      return tl::unexpected(at_line(path, line) + ": " + std::string(key.str()) +
-                            " wants a text, a number, true or false, or a list of these");
+      return tl::unexpected(
+          at_line(path, one.line, one.key + " wants a text, a number, true or false, or a list of these"));
     }
-    all.push_back({std::string(key.str()), *text, line});
+    one.value = *text;
+    if (has_nul(one.value)) return tl::unexpected(at_line(path, one.line, one.key + ": there is a NUL in it"));
+    file.settings.push_back(std::move(one));
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
-  return all;
+  std::stable_sort(file.settings.begin(), file.settings.end(),
+                   [](const auto& a, const auto& b) { return a.line < b.line; });
+  return file;
 }
 
 }  // namespace weft::real

@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "world/real/settings/setting_table.h"
 
@@ -208,16 +210,171 @@ TEST_F(SettingsTest, ErrorsNameTheVariableTheValueAndWhatIsAccepted) {
 }
 
 TEST_F(SettingsTest, ErrorsOfTheFileNameItsLine) {
-  const auto says = [this](const std::string& content, const char* what) {
-    EXPECT_THAT(bad({{"WEFT_CONFIG", file(content)}}), AllOf(HasSubstr("my.toml, line "), HasSubstr(what)));
+  const auto says = [this](const std::string& content, const std::string& what) {
+    EXPECT_THAT(bad({{"WEFT_CONFIG", file(content)}}), HasSubstr("my.toml:" + what)) << content;
   };
-  says("\nloss = 7\n", "line 2: loss: '7' is no probability");
-  says("los = 0.1\n", "line 1: there is no setting called 'los'; known are addr,");
-  says("seed = 1\nseed = 2\n", "line 2: ");
-  says("loss = \n", "line 1: ");
-  says("[loss]\nx = 1\n", "line 1: loss wants a text");
-  says("addr = [['a']]\n", "addr wants a text");
+  says("\nloss = 7\n", "2: loss: '7' is no probability");
+  says("los = 0.1\n", "1: there is no setting called 'los'; known are addr,");
+  says("seed = 1\nseed = 2\n", "2: ");
+  says("loss = \n", "1: ");
+  says("[loss]\nx = 1\n", "1: loss wants a text");
+  says("addr = [['a']]\n", "1: addr wants a text");
   EXPECT_THAT(bad({{"WEFT_CONFIG", "no-such-file.toml"}}), HasSubstr("cannot read no-such-file.toml: No such file"));
+}
+
+// Bug: toml++ took such a letter for one that cannot be there, and then anything could happen.
+TEST_F(SettingsTest, LettersThatAreNotAsciiStandInTextsAndCommentsOnly) {
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("seed = 1\n\xC3\xB6l = 1\n")}}),
+              HasSubstr("my.toml:2: a character that may only stand in a text or a comment"));
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("pcap = \"\"\"a\nb\\\"\"\"\"\n\xC3\xB6")}}),
+              HasSubstr("my.toml:3: a character"));
+  const std::string texts = "\xEF\xBB\xBF# \xC3\xB6l\npcap = '\xC3\xB6l'\naddr = \"\" # \xC3\xB6l\n";
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file(texts)}}), HasSubstr("my.toml:3: addr"));
+}
+
+// Bug: an assertion of toml++ ended the program.
+TEST_F(SettingsTest, ATableWithoutANameIsRefused) {
+  for (const char* const text : {"[!]\n", "[=a]\n", "[[\x1B]]\n", "[a.!]\n"}) {
+    EXPECT_THAT(bad({{"WEFT_CONFIG", file(text)}}), HasSubstr("my.toml:1: ")) << text;
+  }
+}
+
+// Whatever stands in a file is an error at its line, and none of the parser's assertions.
+TEST_F(SettingsTest, MalformedFilesAreErrorsAtTheirLine) {
+  using namespace std::string_literals;
+  for (const std::string& line : {"[[[["s,
+                                  "[="s,
+                                  "[[="s,
+                                  "[.a]"s,
+                                  "[[a]"s,
+                                  "a.=1"s,
+                                  "a = ["s + std::string(999, '['),
+                                  "a = {b = {"s,
+                                  "a = \"\\"s,
+                                  "a = '"s,
+                                  "= 1"s,
+                                  "\xff\xfe"s,
+                                  "a = 1_"s,
+                                  "a = 0x"s,
+                                  "a = 1979-13-99"s,
+                                  "a = \"\\ud800\""s,
+                                  "a\0b = 1"s,
+                                  "\r"s,
+                                  "a = \"\"\"x"s,
+                                  "]"s}) {
+    EXPECT_THAT(bad({{"WEFT_CONFIG", file("seed = 1\n\n" + line)}}), HasSubstr("my.toml:3: ")) << line;
+  }
+}
+
+// The system ends a name at a NUL: what would be opened is not what stands there.
+TEST_F(SettingsTest, NulsAreRefused) {
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("pcap = \"/etc/passwd\\u0000.pcapng\"\n")}}),
+              HasSubstr("my.toml:1: pcap: there is a NUL in it"));
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("seed = 1\naddr = ['127.0.0.1', \"\\u0000\"]\n")}}),
+              HasSubstr("my.toml:2: addr"));
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("\"pcap\\u0000\" = 'x'\n")}}), HasSubstr("my.toml:1: there is a NUL"));
+}
+
+TEST_F(SettingsTest, OnlyRegularFilesOfSomeLengthAreRead) {
+  EXPECT_THAT(bad({{"WEFT_CONFIG", folder_.string()}}), HasSubstr("it is no regular file"));
+  EXPECT_THAT(bad({{"WEFT_CONFIG", "/dev/zero"}}), HasSubstr("it is no regular file"));
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(bad({{"WEFT_CONFIG", pipe}}), HasSubstr("it is no regular file"));
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file(std::string((1U << 20) + 1, '#'))}}), HasSubstr("it is longer than 1 MiB"));
+  EXPECT_EQ(good({{"WEFT_CONFIG", file("seed = 5\n#" + std::string((1U << 20) - 10, '#'))}}).seed, 5u);
+}
+
+// The folder at hand may be everybody's. `distrust` makes the file in it one that anybody may have written.
+class SettingsOfOthers : public SettingsTest {
+ protected:
+  using Distrust = void (*)(const char* path);
+
+  // A program that asks for its settings twice in a folder with such a file has the usual ones, and says this. In a
+  // process of its own, because it says it once.
+  void expect_unread(Distrust distrust, const testing::Matcher<const std::string&>& said) {
+    const std::string path = (folder_ / "weft.toml").string();
+    std::ofstream(path) << "seed = 77\n";
+    distrust(path.c_str());
+    const auto ask_twice = [this] {
+      fs::current_path(folder_);
+      for (int i = 0; i < 2; ++i) {
+        const auto read = Settings::from([](const char*) -> const char* { return nullptr; });
+        if (!read || read->seed != 1 || !read->file.empty()) std::_Exit(1);
+      }
+      std::_Exit(0);
+    };
+    EXPECT_EXIT(ask_twice(), testing::ExitedWithCode(0), said);
+    fs::remove(path);
+  }
+  std::string error_about(Distrust distrust) {
+    const std::string path = file("seed = 77\n");
+    distrust(path.c_str());
+    return bad({{"WEFT_CONFIG", path}});
+  }
+};
+
+void let_everybody_write(const char* path) { EXPECT_EQ(::chmod(path, 0666), 0); }
+void let_another_group_write(const char* path) {
+  EXPECT_EQ(::chown(path, static_cast<uid_t>(-1), 54321), 0);
+  EXPECT_EQ(::chmod(path, 0664), 0);
+}
+void give_away(const char* path) { EXPECT_EQ(::chown(path, 54321, static_cast<gid_t>(-1)), 0); }
+
+TEST_F(SettingsOfOthers, AreNotReadAndThatIsSaidOnce) {
+  expect_unread(let_everybody_write, testing::Eq("weft: weft.toml is not read: everybody may write it\n"));
+}
+
+TEST_F(SettingsOfOthers, AreErrorsIfTheyAreNamed) {
+  EXPECT_THAT(error_about(let_everybody_write), HasSubstr("my.toml is not read: everybody may write it"));
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
+  EXPECT_THAT(error_about(give_away), HasSubstr("it belongs to user 54321, who is neither you nor root"));
+  EXPECT_THAT(error_about(let_another_group_write), HasSubstr("group 54321, which is not yours, may write it"));
+}
+
+TEST_F(SettingsOfOthers, AreNotReachedByTheirLinks) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
+  const std::string mine = file("seed = 77\n"), link = (folder_ / "link.toml").string();
+  fs::create_symlink(mine, link);
+  EXPECT_EQ(good({{"WEFT_CONFIG", link}}).seed, 77u);
+  ASSERT_EQ(::lchown(link.c_str(), 54321, 54321), 0);
+  EXPECT_THAT(bad({{"WEFT_CONFIG", link}}),
+              HasSubstr("is not read: it is a symbolic link, and it belongs to user 54321"));
+}
+
+// Nobody can keep programs from starting by what he puts into a folder.
+TEST_F(SettingsOfOthers, NeedNotBeReadable) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
+  const auto replace_by_a_pipe = [](const char* path) {
+    fs::remove(path);
+    EXPECT_EQ(::mkfifo(path, 0666), 0);
+    give_away(path);
+  };
+  const auto replace_by_a_folder = [](const char* path) {
+    fs::remove(path);
+    fs::create_directory(path);
+    give_away(path);
+  };
+  const auto fill_with_rubbish = [](const char* path) {
+    std::ofstream(path) << "[[[[";
+    give_away(path);
+  };
+  const Distrust all[] = {replace_by_a_pipe, replace_by_a_folder, fill_with_rubbish};
+  for (const Distrust distrust : all) expect_unread(distrust, HasSubstr("it belongs to user 54321"));
+}
+
+TEST_F(SettingsTest, ARootsFileAndOneThatTheOwnGroupMayWriteAreRead) {
+  const std::string path = file("seed = 77\n");
+  ASSERT_EQ(::chmod(path.c_str(), 0664), 0);
+  const Settings set = good({{"WEFT_CONFIG", path}});
+  EXPECT_EQ(set.seed, 77u);
+  EXPECT_EQ(set.file, path);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  fs::permissions(folder_, fs::perms::others_all, fs::perm_options::add);
+  ASSERT_EQ(::seteuid(54321), 0);
+  EXPECT_EQ(good({{"WEFT_CONFIG", path}}).seed, 77u);
+  ASSERT_EQ(::seteuid(0), 0);
 }
 
 TEST(SettingTable, EveryKeyHasItsVariable) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -59,7 +60,33 @@ int steer_by_lane(int socket) {
   return setsockopt(socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter);
 }
 
+// What the kernel keeps of a datagram that it lets in, and of one that it does not.
+constexpr std::uint32_t kAll = ~0U, kNothing = 0;
+
+void admit(int socket, std::span<sock_filter> program) {
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  (void)setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
 }  // namespace
+
+// Unlike the filter that steers, this one sees the UDP header, too. What is too short for it is not let in.
+void admit_lane(int socket, std::uint8_t lane_number) {
+  constexpr std::uint32_t kUdpHeader = 8;
+  std::array<sock_filter, 5> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader + wire::kLaneByte},
+                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, wire::kLaneByteShift},
+                                     sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, lane_number},
+                                     sock_filter{BPF_RET | BPF_K, 0, 0, kAll},
+                                     sock_filter{BPF_RET | BPF_K, 0, 0, kNothing}};
+  admit(socket, program);
+}
+
+void admit_nobody(int socket) {
+  std::array<sock_filter, 1> program{sock_filter{BPF_RET | BPF_K, 0, 0, kNothing}};
+  admit(socket, program);
+  while (recv(socket, nullptr, 0, MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == EINTR) {
+  }
+}
 
 tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address) {
   const bool v4 = address.is_v4();

@@ -15,6 +15,12 @@ namespace weft::real {
 // stay open: the kernel finds them by their index.
 [[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address);
 
+// Which datagrams a member takes in: those of its own lane. The kernel gives what is for numbers beyond the last member
+// to any of them.
+void admit_lane(int socket, std::uint8_t lane_number);
+// None, as long as nobody has its lane number: strangers could fill it. What it holds is thrown away.
+void admit_nobody(int socket);
+
 // A line: a socket of this address and port by which comes only what `from` sends. The kernel finds it by itself,
 // without asking who has which lane number, and who receives by it need not be told where a datagram came from. It is
 // bound to the address's device, and so is not of the group: the members' indices stay as they are. No descriptor:

@@ -10,7 +10,7 @@
 #include <poll.h>
 
 #include "base/room.h"
-#include "wire/icrc.h"
+#include "wire/datagram.h"
 #include "wire/packed_datagram.h"
 #include "world/real/os/plain_calls.h"
 
@@ -85,20 +85,12 @@ void UdpSender::append(Pending& message, const std::byte* data, std::size_t byte
 void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
   if (p.payload_bytes > kCopied) return add_large(route, p);
   if (plain_.packets == 0 || arena_used_ + kSmall > kArena) make_room(1, kSmall);
-  std::byte* const header = arena_.get() + arena_used_;
-  std::byte* at = header + wire::encode_headers(
-                               p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
-  for (const nic::Fragment& piece : p.payload) {
-    std::memcpy(at, piece.data, piece.bytes);
-    at += piece.bytes;
-  }
-  std::memset(at, 0, wire::kIcrcBytes);  // at most three of padding; what is more is the ICRC's
-  at += p.headers.bth.pad;
-  const std::uint32_t icrc = icrc_.of(p.flow, route.source_port, std::span<const std::byte>(header, at));
-  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at, wire::kIcrcBytes), icrc);
-  const auto bytes = static_cast<std::uint32_t>(at + wire::kIcrcBytes - header);
+  std::byte* const begin = arena_.get() + arena_used_;
+  const std::span<std::byte> datagram(begin, wire::encode_datagram(p.headers, p.payload, begin));
+  icrc_.seal(p.flow, route.source_port, datagram);
+  const auto bytes = static_cast<std::uint32_t>(datagram.size());
   arena_used_ += bytes;
-  const Held packet{&route, header, bytes, p.flow.traffic_class};
+  const Held packet{&route, begin, bytes, p.flow.traffic_class};
   const bool owed = route.merge && !wire::info(p.headers.bth.opcode).payload;  // not a message that is empty
   if (goes_plainly(route, packet, owed)) return;
   end_plain();
@@ -145,10 +137,10 @@ void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
   std::byte* const header = arena_.get() + arena_used_;
   const std::size_t header_bytes =
       wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
-  const std::size_t behind = p.headers.bth.pad + wire::kIcrcBytes;
-  Pending& message =
-      message_for(route, p.flow.traffic_class, static_cast<std::uint32_t>(header_bytes + p.payload_bytes + behind),
-                  p.payload_bytes == wire::kWholePayload);
+  const std::span<std::byte> trailer(header + header_bytes, wire::encode_trailer(p.headers, header + header_bytes));
+  Pending& message = message_for(route, p.flow.traffic_class,
+                                 static_cast<std::uint32_t>(header_bytes + p.payload_bytes + trailer.size()),
+                                 p.payload_bytes == wire::kWholePayload);
   append(message, header, header_bytes);
   Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
   std::size_t count = 0;
@@ -156,12 +148,10 @@ void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
     append(message, piece.data, piece.bytes);
     pieces.set(count++, {piece.data, piece.bytes});
   }
-  std::byte* const at = header + header_bytes;
-  std::memset(at, 0, behind);
   const std::uint32_t icrc = icrc_.of(p.flow, route.source_port, {header, header_bytes}, pieces.first(count));
-  wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(at + p.headers.bth.pad, wire::kIcrcBytes), icrc);
-  append(message, at, behind);
-  arena_used_ += header_bytes + behind;
+  wire::store_icrc(trailer.last<wire::kIcrcBytes>(), icrc);
+  append(message, trailer.data(), trailer.size());
+  arena_used_ += header_bytes + trailer.size();
 }
 
 void UdpSender::add(UdpRoute& route, const wire::Flow& flow, std::span<const std::byte> datagram) {

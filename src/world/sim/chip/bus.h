@@ -23,6 +23,7 @@ enum class BusUse : std::uint8_t {
   payload,
   work,
   receive,
+  under_way,  // what is under way, when the card does not keep it
   completion,
   doorbell,
   context,

@@ -25,8 +25,10 @@ class ChipWorld {
   void tell(const nic::LossEvent& e);
   void turn_given(std::uint32_t slot);
   void turn_wanted(std::uint32_t slot);
-  void read(nic::BusRead what, const void*, std::size_t bytes) { shell_.read(what, bytes); }
+  void read(nic::BusRead what, const void* from, std::size_t bytes) { shell_.read(what, from, bytes); }
+  void write(nic::BusWrite what, const void*, std::size_t bytes) { shell_.write(what, bytes); }
   void dma_write(std::byte*, std::span<const std::byte> data) { shell_.dma_write(data.size()); }
+  // All but contexts are on chip in every card that is modelled; docs/model.md says why.
   void touch(nic::OnChip what, std::uint64_t key) {
     if (what != nic::OnChip::context) return;
     slot_ = static_cast<std::uint32_t>(key);

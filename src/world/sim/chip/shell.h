@@ -5,11 +5,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "nic/caches/cache_tags.h"
 #include "nic/world.h"
+#include "world/sim/chip/at_hand.h"
 #include "world/sim/chip/bus.h"
 #include "world/sim/chip/reservations.h"
 #include "world/sim/chip/slots.h"
@@ -37,7 +40,8 @@ class Shell {
   // -- what the card is about to do, and from when on --
   void begin(Time now, Time from) {
     now_ = now;
-    known_ = cursor_ = payload_ = placed_ = from;
+    known_ = cursor_ = payload_ = placed_ = recalled_ = from;
+    at_hand_.clear();
   }
   // A packet has come: it takes the receiving stage, whole, because its ICRC is at its end.
   void begin_packet(Time now, std::uint32_t bytes) {
@@ -58,17 +62,28 @@ class Shell {
       bus_.write(now_, cursor_, spec_.contexts.entry_bytes, BusUse::context);
     }
   }
-  void read(nic::BusRead what, std::size_t bytes) {
+  void read(nic::BusRead what, const void* from, std::size_t bytes) {
+    using enum nic::BusRead;
     switch (what) {
-      case nic::BusRead::payload:
-        payload_ = std::max(payload_, bus_.read(now_, cursor_, bytes, BusUse::payload));
-        return;
-      case nic::BusRead::work: return read_work(bytes);
-      case nic::BusRead::receive:
-      case nic::BusRead::saved_response: return fetch_entry(bytes, BusUse::receive);
-      case nic::BusRead::translation: return fetch(bytes, BusUse::translation);
-      case nic::BusRead::ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;
+      case payload: payload_ = std::max(payload_, bus_.read(now_, cursor_, bytes, BusUse::payload)); return;
+      case work: return at_hand_.take(from, bytes) ? read_work(bytes) : void();
+      case receive: return at_hand_.take(from, bytes) ? fetch_entry(bytes, BusUse::receive) : void();
+      case receive_order: return fetch(bytes, BusUse::receive);
+      case ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;
+      case translation: return fetch(bytes, BusUse::translation);
+      case atomic: return fetch(bytes, BusUse::payload);
+      case work_under_way:
+      case receive_under_way:
+      case saved_response:
+      case reorder_note:
+      case retry: return read_under_way(what, from, bytes);
     }
+  }
+  void write(nic::BusWrite what, std::size_t bytes) {
+    if (what == nic::BusWrite::atomic) return dma_write(bytes);
+    const bool of_loss = what == nic::BusWrite::reorder_note || what == nic::BusWrite::retry;
+    if (spec_.under_way == UnderWay::on_chip) return;
+    bus_.write(now_, cursor_, bytes, of_loss ? BusUse::control : BusUse::under_way);
   }
   // When a packet of this size is ready to leave.
   Time send(std::uint32_t bytes) {
@@ -76,16 +91,18 @@ class Shell {
     payload_ = cursor_;
     return transmit_.take(now_, from, stage_time(bytes)) + cycles(spec_.transmit_cycles);
   }
-  void dma_write(std::size_t bytes) { placed_ = std::max(placed_, bus_.write(now_, cursor_, bytes, BusUse::payload)); }
+  void dma_write(std::size_t bytes) {
+    placed_ = std::max(placed_, bus_.write(now_, std::max(cursor_, recalled_), bytes, BusUse::payload));
+  }
   // When the host sees it: not before what was placed.
   Time complete() {
-    return std::max(placed_, bus_.write(now_, std::max(cursor_, placed_ - spec_.pcie.write_latency),
-                                        spec_.completion_bytes, BusUse::completion));
+    const Time from = std::max({cursor_, recalled_, placed_ - spec_.pcie.write_latency});
+    return std::max(placed_, bus_.write(now_, from, spec_.completion_bytes, BusUse::completion));
   }
   Time tell() { return bus_.write(now_, cursor_, spec_.control_bytes, BusUse::control); }
 
   [[nodiscard]] Time cursor() const { return cursor_; }
-  [[nodiscard]] Time finished() const { return std::max(cursor_, placed_); }
+  [[nodiscard]] Time finished() const { return std::max({cursor_, placed_, recalled_}); }
 
  private:
   // A stage moves so many bytes in a cycle, and takes some cycles for the shortest packet.
@@ -112,6 +129,17 @@ class Shell {
     cursor_ = std::max(cursor_, behind);
   }
 
+  // Only what is placed or completed waits for entries of the work that a packet is about: a window opens without.
+  // What is answered or sent again cannot begin before it is known.
+  void read_under_way(nic::BusRead what, const void* from, std::size_t bytes) {
+    if (spec_.under_way == UnderWay::on_chip || !at_hand_.take(from, bytes)) return;
+    const bool of_loss = what == nic::BusRead::reorder_note || what == nic::BusRead::retry;
+    const Time behind = cursor_;
+    fetch_entry(bytes, of_loss ? BusUse::control : BusUse::under_way);
+    if (what == nic::BusRead::saved_response || what == nic::BusRead::retry) return;
+    recalled_ = std::max(recalled_, std::exchange(cursor_, behind));
+  }
+
   ChipSpec spec_;
   Time cycle_;
   Bus bus_;
@@ -123,7 +151,9 @@ class Shell {
   Time known_ = 0;           // when the context is there
   Time cursor_ = 0;          // as far as the chip has come with what it does
   Time payload_ = 0;         // when the payload that was asked for is there
+  Time recalled_ = 0;        // when entries of work under way are there
   Time placed_ = 0;          // when the host has what was written to it
+  AtHand at_hand_;           // what has been read since it began
   std::size_t carried_ = 0;  // bytes of work that came with a doorbell
   std::uint64_t work_misses_ = 0;
 };

@@ -1,12 +1,16 @@
 // What the chip charges for what the card asks for.
 #include "world/sim/chip/shell.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 namespace weft::sim {
 namespace {
 
 using nic::BusRead;
+
+constexpr std::array<std::byte, 4096> kHostMemory{};
 
 ChipSpec chip() {
   ChipSpec spec;
@@ -51,8 +55,8 @@ TEST(Shell, AContextThatMakesRoomIsWrittenBack) {
 TEST(Shell, APacketWaitsForItsWorkAndItsPayload) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
-  shell.read(BusRead::work, 64);
-  shell.read(BusRead::payload, 512);
+  shell.read(BusRead::work, kHostMemory.data(), 64);
+  shell.read(BusRead::payload, kHostMemory.data(), 512);
   const Time ready = shell.send(578);
   EXPECT_NEAR(in_ns(ready), 1008 + 1041 + 10 + 20, 4);
 }
@@ -61,8 +65,8 @@ TEST(Shell, EntriesAreAskedForAtOnceAndTranslationsWhenTheyAreKnown) {
   Shell entries(chip(), 16, 1), translations(chip(), 16, 1);
   for (Shell* shell : {&entries, &translations}) shell->begin(0, 0);
   for (int i = 0; i < 4; ++i) {
-    entries.read(BusRead::work, 64);
-    translations.read(BusRead::translation, 8);
+    entries.read(BusRead::work, kHostMemory.data() + 64 * i, 64);
+    translations.read(BusRead::translation, kHostMemory.data() + 8 * i, 8);
   }
   EXPECT_LT(in_ns(entries.cursor()), 1050);
   EXPECT_GT(in_ns(translations.cursor()), 4000);
@@ -72,17 +76,17 @@ TEST(Shell, WorkThatCameWithItsDoorbellIsNotFetched) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
   shell.carried(64);
-  shell.read(BusRead::work, 64);
+  shell.read(BusRead::work, kHostMemory.data(), 64);
   EXPECT_EQ(shell.cursor(), 0);
   EXPECT_EQ(shell.work_misses(), 0U);
-  shell.read(BusRead::work, 64);
+  shell.read(BusRead::work, kHostMemory.data() + 64, 64);
   EXPECT_GT(in_ns(shell.cursor()), 1000) << "the next one is";
 }
 
 TEST(Shell, WhatIsReadAheadIsNotWaitedForButCrossesTheBus) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
-  shell.read(BusRead::ahead, 512);
+  shell.read(BusRead::ahead, kHostMemory.data(), 512);
   EXPECT_EQ(shell.cursor(), 0);
   EXPECT_GT(shell.bus().bytes(BusUse::work), 512U);
 }
@@ -98,6 +102,74 @@ TEST(Shell, OnlySoManyMissesAreUnderWay) {
   }
   EXPECT_GT(in_ns(shell.cursor()), 3000) << "the third pair";
   EXPECT_LT(in_ns(shell.cursor()), 3150);
+}
+
+// -- what is under way: nothing of it is kept, or all of it --
+
+TEST(Shell, WorkThatIsNotKeptIsReadAgainBeforeItCompletes) {
+  ChipSpec kept = chip(), not_kept = chip();
+  kept.under_way = UnderWay::on_chip;
+  not_kept.under_way = UnderWay::host_memory;
+  Shell on_chip(kept, 16, 1), in_memory(not_kept, 16, 1);
+  std::array<Time, 2> seen{};
+  for (Shell* shell : {&on_chip, &in_memory}) {
+    shell->begin(0, 0);
+    shell->read(BusRead::work_under_way, kHostMemory.data(), 64);
+    EXPECT_EQ(shell->cursor(), 0) << "the window opens at once";
+    seen[shell == &in_memory ? 1 : 0] = shell->complete();
+  }
+  EXPECT_NEAR(in_ns(seen[1] - seen[0]), 1008, 4) << "a round trip";
+  EXPECT_EQ(on_chip.bus().bytes(BusUse::under_way), 0U);
+  EXPECT_EQ(in_memory.bus().bytes(BusUse::under_way), 24U + 20 + 64);
+}
+
+TEST(Shell, PayloadIsPlacedWhenItsReceiveEntryIsKnown) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.read(BusRead::receive_under_way, kHostMemory.data(), 32);
+  shell.dma_write(64);
+  EXPECT_GT(in_ns(shell.finished()), 1000 + 200);
+}
+
+// Whatever part of it is asked for: a turn that has fetched eight entries completes them without another look.
+TEST(Shell, WhatHasBeenReadForAPacketIsNotReadAgainForIt) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.read(BusRead::work, kHostMemory.data(), 512);
+  shell.read(BusRead::work_under_way, kHostMemory.data() + 448, 64);
+  EXPECT_EQ(shell.bus().bytes(BusUse::under_way), 0U);
+  shell.read(BusRead::work_under_way, kHostMemory.data() + 512, 64);
+  shell.read(BusRead::work_under_way, kHostMemory.data() + 512, 64);
+  EXPECT_EQ(shell.bus().bytes(BusUse::under_way), 24U + 20 + 64);
+  shell.begin(0, 0);
+  shell.read(BusRead::work_under_way, kHostMemory.data() + 512, 64);
+  EXPECT_EQ(shell.bus().bytes(BusUse::under_way), 2 * (24U + 20 + 64)) << "for the next packet it is";
+}
+
+// Every way to host memory that the card has costs bytes of the bus, unless the profile says that it is on chip.
+TEST(Shell, EveryReadAndWriteHasAPrice) {
+  using enum BusRead;
+  for (const BusRead what : {work, receive, receive_order, ahead, payload, translation, atomic, work_under_way,
+                             receive_under_way, saved_response, reorder_note, retry}) {
+    Shell shell(chip(), 16, 1);
+    shell.read(what, kHostMemory.data(), 32);
+    EXPECT_GE(shell.bus().bytes(), 24U + 20 + 32) << static_cast<int>(what);
+  }
+  for (const nic::BusWrite what : {nic::BusWrite::atomic, nic::BusWrite::work_under_way, nic::BusWrite::saved_response,
+                                   nic::BusWrite::reorder_note, nic::BusWrite::retry}) {
+    Shell shell(chip(), 16, 1);
+    shell.write(what, 32);
+    EXPECT_EQ(shell.bus().bytes(), 24U + 32) << static_cast<int>(what);
+  }
+}
+
+TEST(Shell, AnAnswerBeginsWhenWhatIsAskedForIsKnown) {
+  for (const BusRead what : {BusRead::saved_response, BusRead::retry}) {
+    Shell shell(chip(), 16, 1);
+    shell.begin(0, 0);
+    shell.read(what, kHostMemory.data(), 48);
+    EXPECT_GT(in_ns(shell.cursor()), 1000);
+  }
 }
 
 // The host must not see a completion before what it completes.

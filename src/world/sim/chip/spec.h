@@ -26,6 +26,13 @@ struct CacheSpec {
   std::uint32_t entry_bytes = 0;  // what a miss reads, and a changed entry that makes room writes back
 };
 
+// Where the card has what is under way: work that was sent and receives that were begun, READs that are being answered,
+// and in srnic notes on what is out of order and what is to be sent again (nic::BusRead names them).
+enum class UnderWay : std::uint8_t {
+  host_memory,  // nothing is kept: it is read when something is heard of it, and changes are written
+  on_chip,      // the card keeps it
+};
+
 struct ChipSpec {
   double clock_mhz = 0;              // 0: any number of cycles takes no time
   std::uint32_t datapath_bytes = 0;  // that move in a cycle
@@ -39,7 +46,8 @@ struct ChipSpec {
 
   CacheSpec contexts{};
   std::uint32_t misses_under_way = 0;  // reads of contexts, work entries and translations that were not on chip
-  std::uint64_t sram_bytes = 0;        // what the chip has; a profile that needs more is refused
+  UnderWay under_way = UnderWay::host_memory;
+  std::uint64_t sram_bytes = 0;  // what the chip has; a profile that needs more is refused
 
   std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
   bool pause = false;  // PFC: a receive buffer that fills holds the peer; without it, what does not fit is dropped

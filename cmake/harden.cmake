@@ -1,0 +1,38 @@
+# Hardening of what is installed, in release builds: mistakes of ours that are still to be found shall end a program
+# rather than hand it over. docs/performance.md says what it costs, and tests/secure/hardening_test.py looks for each.
+#
+#   weft_harden(TARGET)   a library, a program or a face
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)  # without it, CMake compiles programs as position independent and links them as not
+
+function(weft_harden target)
+  # Sanitizers see more than any of these, and suffer none beside them.
+  if(NOT WEFT_HARDEN OR NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR WEFT_SANITIZE OR WEFT_FUZZ)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE
+    # A canary stands between a function's arrays and the address that it returns to.
+    -fstack-protector-strong
+    # Copies into objects whose size the compiler knows are checked against it. Some compilers set another level.
+    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+    # Indices of containers, and optionals that are looked into, are checked.
+    -D_GLIBCXX_ASSERTIONS)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    # Indirect jumps and returns lead where such may lead (CET), where processor and kernel check it.
+    target_compile_options(${target} PRIVATE -fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    # The same there: signed return addresses and marked targets (PAC, BTI).
+    target_compile_options(${target} PRIVATE -mbranch-protection=standard)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    return()
+  endif()
+  target_link_options(${target} PRIVATE
+    # Tables that the loader fills in are read-only from then on, because it fills in all of them at once.
+    -Wl,-z,relro,-z,now
+    # No stack is executable, whatever an object file of others says it needs.
+    -Wl,-z,noexecstack)
+  # A program lies at an address that is drawn when it starts; libraries do anyway.
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
