@@ -46,7 +46,7 @@ std::string nonsense(const std::vector<Point>& points) {
 }
 
 // How far a number has moved, as a part of what it was.
-double distance(const SensitiveRow& row, const RowEffect& effect) {
+double moved_by(const SensitiveRow& row, const RowEffect& effect) {
   if (!row.measured || !effect.measured) return 1e9;
   const double scale = std::max(std::abs(*row.measured), 1e-12);
   return std::abs(*effect.measured - *row.measured) / scale;
@@ -55,7 +55,7 @@ double distance(const SensitiveRow& row, const RowEffect& effect) {
 void rank(SensitiveRow& row) {
   std::stable_sort(row.effects.begin(), row.effects.end(), [&](const RowEffect& a, const RowEffect& b) {
     if (row.flips(a) != row.flips(b)) return row.flips(a);
-    return distance(row, a) > distance(row, b);
+    return moved_by(row, a) > moved_by(row, b);
   });
 }
 

@@ -174,7 +174,7 @@ class Reproduce(unittest.TestCase):
 
     def test_what_is_an_input_is_called_that(self):
         rows = json.loads(weft("reproduce", "--json", "srnic-table1").stdout)
-        calibrated = [row["row"] for row in rows if row["verdict"] == "calibrated"]
+        calibrated = [row["row"] for row in rows if row["verdict"] == "calibrated" and row["row"]]
         self.assertEqual(calibrated, ["conventional receive buffer", "SRNIC receive buffer", "SRNIC MTT"])
 
     def test_headers_are_counted_by_the_encoder(self):
@@ -240,7 +240,7 @@ metric = "mac_gbps"
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("My card", done.stdout)
         table = weft("sim", self.plan, "--csv", "-").stdout.split("\n")
-        self.assertEqual(table[0], "experiment,series,profile,point,seed,metric,unit,value,failure")
+        self.assertEqual(table[0], "experiment,series,profile,qps,seed,metric,unit,value,failure")
         self.assertEqual(sum(",mac_gbps," in line for line in table), 4)
 
     def test_the_same_seed_gives_the_same_numbers_whatever_the_jobs(self):
@@ -297,6 +297,25 @@ metric = "mac_gbps"
         text = weft("reproduce", "--list").stdout
         for known in ["srnic-fig2", "srnic-table1", "star-fig1", "srnic-partition"]:
             self.assertIn(known, text)
+
+    def test_settings_and_metrics_are_listed(self):
+        settings = weft("sim", "--settings").stdout
+        self.assertRegex(settings, r"(?m)^  depth +1 to 32768 +16 +messages under way")
+        self.assertRegex(settings, r"(?m)^  pcie.read_latency ")
+        self.assertRegex(weft("sim", "--metrics").stdout, r"(?m)^  goodput_gbps +Gb/s ")
+
+    def test_sensitivity_ranks_what_flips_a_verdict(self):
+        done = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--json", "--report", self.folder.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [r for r in json.loads(done.stdout) if r["row"] == "SRNIC"]
+        self.assertTrue(rows[0]["flips"])
+        self.assertEqual((rows[0]["profile"], rows[0]["parameter"]), ("srnic", "pcie.read_latency"))
+        with open(f"{self.folder.name}/sensitivity.html", encoding="utf-8") as file:
+            self.assertIn("pcie.read_latency", file.read())
+        own = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--range", "pcie.read_latency=1 us..1.2 us")
+        self.assertNotIn("srnic pcie.read_latency                       880 ns", own.stdout)
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--range", "pcie.lane=1..2", says="pcie.lanes")
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--part", "200%", says="--part")
 
     def test_progress_is_for_terminals(self):
         main, terminal = pty.openpty()

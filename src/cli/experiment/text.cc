@@ -64,7 +64,7 @@ std::string row_text(const RowText& r) {
                      r.measured, r.band, r.seeds, r.kind, r.verdict);
 }
 
-RowText row_of(const lab::JudgedRow& r) {
+RowText judged_text(const lab::JudgedRow& r) {
   const bool runs = r.kind == lab::RowKind::simulated && r.measured;
   return {.name = r.row->name,
           .claimed = r.row->claimed,
@@ -92,7 +92,7 @@ std::string claim_text(const lab::JudgedClaim& judged) {
                     .kind = "kind",
                     .verdict = "verdict"});
   for (const lab::JudgedRow& r : judged.rows) {
-    text += row_text(row_of(r));
+    text += row_text(judged_text(r));
     if (!r.failure.empty()) text += fmt::format("      {}\n", r.failure);
     if (r.verdict == Verdict::missed && !r.row->why.empty()) text += fmt::format("      why: {}\n", r.row->why);
   }

@@ -20,7 +20,7 @@ using lab::Sensitivity;
 
 constexpr std::size_t kShown = 8;  // that move a number without changing its verdict
 
-std::string value_of(const lab::FieldInfo& f, double value) { return lab::value_text(f, value); }
+std::string number_of(const lab::FieldInfo& f, double value) { return lab::value_text(f, value); }
 
 // One end of a range, with or without a unit.
 std::optional<double> end_of(const lab::FieldInfo& f, std::string_view text) {
@@ -49,15 +49,15 @@ tl::expected<lab::OwnRange, std::string> range_of(const std::string& text) {
   return lab::OwnRange{*field, *least, *most};
 }
 
-std::string effect_text(const Sensitivity& s, const lab::RowEffect& e) {
+std::string effect_line(const Sensitivity& s, const lab::RowEffect& e) {
   const lab::Perturbation& p = s.perturbations[e.perturbation];
   return fmt::format("    {:<44} {:>12} instead of {:<12} {:>10}  {}\n",
-                     fmt::format("{} {}", p.profile, p.field.info().key), value_of(p.field.info(), p.value),
-                     value_of(p.field.info(), p.usual), e.measured ? fmt::format("{:.2f}", *e.measured) : "nothing",
+                     fmt::format("{} {}", p.profile, p.field.info().key), number_of(p.field.info(), p.value),
+                     number_of(p.field.info(), p.usual), e.measured ? fmt::format("{:.2f}", *e.measured) : "nothing",
                      verdict_text(e.verdict));
 }
 
-std::string text_of(const Sensitivity& s) {
+std::string sensitivity_text(const Sensitivity& s) {
   std::string text = fmt::format("{}: {} numbers changed, one at a time\n", s.plan->id, s.perturbations.size());
   for (const lab::SensitiveRow& row : s.rows) {
     text += fmt::format("  {}, {}: {} {}, {}\n", row.claim, row.row->name,
@@ -66,7 +66,7 @@ std::string text_of(const Sensitivity& s) {
     std::size_t others = 0;
     for (const lab::RowEffect& e : row.effects) {
       const bool moves = e.measured && row.measured && *e.measured != *row.measured;
-      if (row.flips(e) || (moves && ++others <= kShown)) text += effect_text(s, e);
+      if (row.flips(e) || (moves && ++others <= kShown)) text += effect_line(s, e);
     }
   }
   return text + '\n';
@@ -82,8 +82,8 @@ nlohmann::json json_of(const Sensitivity& s) {
                          {"row", row.row->name},
                          {"profile", p.profile},
                          {"parameter", p.field.info().key},
-                         {"usual", value_of(p.field.info(), p.usual)},
-                         {"value", value_of(p.field.info(), p.value)},
+                         {"usual", number_of(p.field.info(), p.usual)},
+                         {"value", number_of(p.field.info(), p.value)},
                          {"verdict", verdict_text(row.verdict)},
                          {"becomes", verdict_text(e.verdict)},
                          {"flips", row.flips(e)},
@@ -97,7 +97,7 @@ nlohmann::json json_of(const Sensitivity& s) {
   return all;
 }
 
-bool write_report(const std::vector<Sensitivity>& all, const std::string& folder) {
+bool write_charts(const std::vector<Sensitivity>& all, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::filesystem::path path = std::filesystem::path(folder) / "sensitivity.html";
@@ -139,12 +139,14 @@ int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& 
   }
   if (options.json) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const Sensitivity& s : all) rows.insert(rows.end(), json_of(s).begin(), json_of(s).end());
+    for (const Sensitivity& s : all) {
+      for (nlohmann::json& row : json_of(s)) rows.push_back(std::move(row));
+    }
     fmt::print("{}\n", rows.dump(2));
   } else {
-    for (const Sensitivity& s : all) fmt::print("{}", text_of(s));
+    for (const Sensitivity& s : all) fmt::print("{}", sensitivity_text(s));
   }
-  return options.report.empty() || write_report(all, options.report) ? kOk : kFailed;
+  return options.report.empty() || write_charts(all, options.report) ? kOk : kFailed;
 }
 
 }  // namespace weft::cli

@@ -11,7 +11,8 @@
 namespace weft::lab {
 namespace {
 
-constexpr double kWidth = 640, kNames = 300, kRight = 24, kBar = 22, kTop = 30, kBottom = 10;
+constexpr double kTornadoWidth = 640, kNames = 300, kTornadoRight = 24, kBar = 22, kTornadoTop = 30,
+                 kTornadoBottom = 10;
 constexpr std::size_t kMostBars = 12;
 
 // One number of one profile: what its least and its largest value make of the row.
@@ -50,16 +51,16 @@ std::string chart(const SensitiveRow& row, const std::vector<Bar>& bars, const s
     most = std::max(most, bar.most);
   }
   const double span = most > least ? most - least : 1;
-  const auto across = [&](double v) { return kNames + (v - least) / span * (kWidth - kNames - kRight); };
-  const double height = kTop + kBar * static_cast<double>(bars.size()) + kBottom;
+  const auto across = [&](double v) { return kNames + (v - least) / span * (kTornadoWidth - kNames - kTornadoRight); };
+  const double height = kTornadoTop + kBar * static_cast<double>(bars.size()) + kTornadoBottom;
   std::string out = fmt::format(
       "<svg class=\"plot tornado\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-t {2}-d\">"
       "<title id=\"{2}-t\">{3}</title><desc id=\"{2}-d\">From {4} to {5}; usually {6}.</desc>",
-      kWidth, height, id, escape(row.row->name), number_text(least, 4), number_text(most, 4),
+      kTornadoWidth, height, id, escape(row.row->name), number_text(least, 4), number_text(most, 4),
       number_text(*row.measured, 4));
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
-    const double y = kTop + kBar * static_cast<double>(i);
+    const double y = kTornadoTop + kBar * static_cast<double>(i);
     const double left = across(bar.least), right = std::max(across(bar.most), left + 2);
     out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", kNames - 8,
                        y + kBar - 7, escape(bar.name));
@@ -69,10 +70,11 @@ std::string chart(const SensitiveRow& row, const std::vector<Bar>& bars, const s
         bar.flips ? "s1" : "s0", left, y + 3, right - left, kBar - 6, escape(bar.name), escape(bar.words));
   }
   const double usual = across(*row.measured);
-  out += fmt::format("<path class=\"claim\" d=\"M{0:.1f} {1}V{2:.1f}\"/>", usual, kTop - 4, height - kBottom);
+  out += fmt::format("<path class=\"claim\" d=\"M{0:.1f} {1}V{2:.1f}\"/>", usual, kTornadoTop - 4,
+                     height - kTornadoBottom);
   out += fmt::format("<text class=\"said\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{} {}</text>",
-                     std::clamp(usual, kNames + 30, kWidth - kRight - 30), kTop - 12, number_text(*row.measured, 4),
-                     escape(row.row->unit));
+                     std::clamp(usual, kNames + 30, kTornadoWidth - kTornadoRight - 30), kTornadoTop - 12,
+                     number_text(*row.measured, 4), escape(row.row->unit));
   return out + "</svg>";
 }
 
