@@ -14,10 +14,9 @@ std::string why_not_owner(const struct stat& facts) {
   return "it belongs to user " + std::to_string(facts.st_uid) + ", who is neither you nor root";
 }
 
-// With the file's own facts, whatever happens to its name meanwhile.
-tl::expected<FoundFile, std::string> look(const std::string& path, int more) {
-  FoundFile found{.place = Descriptor(::open(path.c_str(), O_PATH | O_CLOEXEC | more))};
-  if (!found.place || ::fstat(found.place.get(), &found.facts) != 0) return tl::unexpected(std::strerror(errno));
+tl::expected<FoundFile, std::string> look(const std::string& path, int flags) {
+  FoundFile found{.path = path};
+  if (::fstatat(AT_FDCWD, path.c_str(), &found.facts, flags) != 0) return tl::unexpected(std::strerror(errno));
   found.distrusted = why_not_owner(found.facts);
   return found;
 }
@@ -25,16 +24,22 @@ tl::expected<FoundFile, std::string> look(const std::string& path, int more) {
 }  // namespace
 
 tl::expected<FoundFile, std::string> find_file(const std::string& path) {
-  tl::expected<FoundFile, std::string> found = look(path, O_NOFOLLOW);
+  tl::expected<FoundFile, std::string> found = look(path, AT_SYMLINK_NOFOLLOW);
   if (!found || !S_ISLNK(found->facts.st_mode)) return found;
   if (found->distrusted.empty()) return look(path, 0);
   found->distrusted = "it is a symbolic link, and " + found->distrusted;
   return found;
 }
 
-Descriptor reopen(const FoundFile& file, int flags) {
-  const std::string same = "/proc/self/fd/" + std::to_string(file.place.get());
-  return Descriptor(::open(same.c_str(), flags | O_CLOEXEC | O_NOCTTY));
+// By its name: /proc/self/fd is closed to programs that have given up rights.
+Descriptor open_found(const FoundFile& file, int flags) {
+  Descriptor opened(::open(file.path.c_str(), flags | O_CLOEXEC | O_NOCTTY));
+  struct stat facts {};
+  if (!opened || ::fstat(opened.get(), &facts) != 0) return Descriptor();
+  if (facts.st_dev == file.facts.st_dev && facts.st_ino == file.facts.st_ino) return opened;
+  opened.reset();
+  errno = ESTALE;
+  return opened;
 }
 
 std::string why_not_alone(const struct stat& facts) {

@@ -12,7 +12,7 @@
 namespace weft::real {
 
 struct FoundFile {
-  Descriptor place;  // O_PATH: it can be looked at and opened by reopen(), and stays the same file meanwhile
+  std::string path;
   struct stat facts {};
   // Why it is none to be led by, as the end of a sentence: neither this user's nor root's, or a symbolic link that is
   // not, which then was not followed. Empty: it is.
@@ -22,8 +22,9 @@ struct FoundFile {
 // What is at `path`; or what errno says.
 [[nodiscard]] tl::expected<FoundFile, std::string> find_file(const std::string& path);
 
-// Opens what was found, as open(2) does.
-[[nodiscard]] Descriptor reopen(const FoundFile& file, int flags);
+// Opens what was found, as open(2) does. If something else is there meanwhile, that is ESTALE. `flags` may neither make
+// nor empty a file.
+[[nodiscard]] Descriptor open_found(const FoundFile& file, int flags);
 
 // Why others may have written it; empty: they cannot. A group may if it is the user's own.
 [[nodiscard]] std::string why_not_alone(const struct stat& facts);

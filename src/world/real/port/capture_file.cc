@@ -44,7 +44,7 @@ tl::expected<Descriptor, std::string> open_present(const std::string& path) {
   const mode_t mode = found->facts.st_mode;
   const bool file = S_ISREG(mode), stream = S_ISFIFO(mode) || S_ISCHR(mode);
   if (!file && !stream) return cannot(path, "it is neither a file nor a pipe nor a character device");
-  Descriptor opened = reopen(*found, file ? O_RDWR : O_WRONLY);  // of a pipe, this waits for its reader
+  Descriptor opened = open_found(*found, file ? O_RDWR : O_WRONLY);  // of a pipe, this waits for its reader
   if (!opened) return cannot(path, reason());
   return opened;
 }

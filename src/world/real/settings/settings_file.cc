@@ -82,7 +82,7 @@ tl::expected<std::string, std::string> load(const std::string& path, std::string
   if (distrusted.empty() && !S_ISREG(found->facts.st_mode)) return cannot("it is no regular file");
   if (distrusted.empty()) distrusted = why_not_alone(found->facts);
   if (!distrusted.empty()) return std::string();
-  const Descriptor file = reopen(*found, O_RDONLY);
+  const Descriptor file = open_found(*found, O_RDONLY | O_NONBLOCK);
   if (!file) return cannot(std::strerror(errno));
   std::string content(kMaxSettingsFileBytes + 1, '\0');
   std::size_t filled = 0;
