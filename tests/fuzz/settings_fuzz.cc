@@ -104,7 +104,7 @@ void means_the_same_in_the_file(const Setting& setting, const std::string& value
   const Read file = read(std::string(setting.key) + " = '" + value + "'\n", {});
   require(variable.has_value() == file.has_value(), "a value is accepted in one place only");
   if (variable) return require(same(*variable, *file), "a value means two things");
-  const std::string in_file = scratch().path() + ", line 1: " + std::string(setting.key);
+  const std::string in_file = scratch().path() + ":1: " + std::string(setting.key);
   require(variable.error().substr(setting.variable.size()) == file.error().substr(in_file.size()),
           "two sentences about the same");
 }

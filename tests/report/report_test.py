@@ -121,7 +121,9 @@ class Report(unittest.TestCase):
         shown = self.browser.value("[...document.querySelectorAll('tr[data-verdict]')].map(r => r.dataset.verdict)")
         counted = self.browser.value("[...document.querySelectorAll('.counts dd')].map(d => Number(d.textContent))")
         self.assertGreater(len(shown), 20)
-        self.assertEqual(counted, [shown.count(v) for v in ("met", "missed", "calibrated")])
+        self.assertEqual(counted[:3], [shown.count(v) for v in ("met", "missed", "calibrated")])
+        self.assertEqual(counted[3:], [self.browser.value(
+            "[...document.querySelectorAll('.claims td')].filter(t => t.textContent.startsWith('absent: ')).length")])
 
     def test_a_link_to_a_profile_opens_it(self):
         self.browser.open(self.page.resolve().as_uri(), 1400)
