@@ -6,12 +6,13 @@
 //   * a plan of faults that is accepted can be written, and read back as it was.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "fuzz_bytes.h"
@@ -25,12 +26,16 @@ namespace {
 using fuzz::require;
 using Read = tl::expected<Settings, std::string>;
 
-// A file that needs no disk, under a name that anybody here can open.
+// A file of this user's own: settings are read from no other.
 class ScratchFile {
  public:
-  ScratchFile() : file_(memfd_create("weft.toml", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(file_)) {
-    require(file_ >= 0, "there is room for a file");
+  ScratchFile() : file_(mkostemp(path_.data(), O_CLOEXEC)) { require(file_ >= 0, "there is room for a file"); }
+  ~ScratchFile() {
+    (void)unlink(path_.c_str());
+    (void)close(file_);
   }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
   void hold(std::string_view text) const {
     require(ftruncate(file_, 0) == 0 && pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()),
             "a file can be written");
@@ -38,8 +43,8 @@ class ScratchFile {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  std::string path_ = "/tmp/weft-settings-fuzz-XXXXXX";
   int file_;
-  std::string path_;
 };
 
 const ScratchFile& scratch() {
