@@ -24,9 +24,11 @@ inline constexpr std::uint8_t kSuccess = 0, kUnsupported = 1, kRejected = 2, kNo
 // `status` of APR: this side has no alternate paths.
 inline constexpr std::uint8_t kAlternatePathsUnsupported = 2;
 
-// Times travel as exponents: 4.096 us * 2^n (IBA 12.7.34).
-constexpr Time time_of(std::uint8_t exponent) { return nanoseconds(4'096) << std::min<std::uint8_t>(exponent, 31); }
-static_assert(time_of(0) == nanoseconds(4'096) && time_of(18) > seconds(1) && time_of(255) == time_of(31));
+// Times travel as exponents: 4.096 us * 2^n (IBA 12.7.34). `nanosecond`: in ticks of the world's clock.
+constexpr Time time_of(std::uint8_t exponent, Time nanosecond) {
+  return 4'096 * nanosecond << std::min<std::uint8_t>(exponent, 31);
+}
+static_assert(time_of(0, 1) == 4'096 && time_of(255, 1) == time_of(31, 1));
 
 // How many bytes of private data a program may put into a message, or finds in an event.
 inline constexpr std::size_t kRequestData = 56, kResponseData = 196, kRejectData = 148, kServiceRequestData = 180,

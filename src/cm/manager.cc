@@ -73,7 +73,7 @@ Connection* Manager::make(State state, const Path& path) {
     c.state = state;
     c.path = path;
     c.max_retries = settings_.max_retries;
-    c.wait = time_of(settings_.response_timeout);
+    c.wait = ticks_of(settings_.response_timeout);
     return &c;
   }
   return nullptr;
@@ -110,7 +110,7 @@ void Manager::enter_timewait(Connection& c, Time now) {
   c.state = State::timewait;
   // As long as a packet may still be under way, for all the peer says; but 68 s at most, or one who connects again and
   // again would have all places of the table for hours.
-  set_deadline(c, now + time_of(std::min<std::uint8_t>(c.path.ack_timeout, 24)));
+  set_deadline(c, now + ticks_of(std::min<std::uint8_t>(c.path.ack_timeout, 24)));
 }
 
 // Nobody listens: is it too early to believe it? Then the question will soon be asked again.
@@ -168,7 +168,7 @@ void Manager::tell(const Connection& c, Event event, Effects& out) {
 // The question came again while the user thinks. If it was asked but now, that is a repetition on its way and no
 // impatience: an MRA would only make the other side slow to notice what is lost next.
 void Manager::say_wait(const Connection& c, wire::CmAbout about, Time now, Effects& out) const {
-  if (now - c.began < time_of(settings_.response_timeout) / 4) return;
+  if (now - c.began < ticks_of(settings_.response_timeout) / 4) return;
   const wire::CmMra mra{
       .local_id = c.id, .remote_id = c.peer_id, .about = about, .service_timeout = settings_.service_timeout};
   say_once(c, mra, out);

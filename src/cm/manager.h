@@ -23,8 +23,9 @@
 namespace weft::cm {
 
 struct Settings {
-  std::uint8_t place = 0;  // the most significant byte of this program's communication ids
-  std::uint64_t guid = 0;  // of the device
+  std::uint8_t place = 0;            // the most significant byte of this program's communication ids
+  std::uint64_t guid = 0;            // of the device
+  Time nanosecond = nanoseconds(1);  // in ticks of the world's clock
   std::uint8_t max_mtu = 5;
   // An answer is missed after 0.5 s. Linux says 20 (4.3 s), for managers far away and busy.
   std::uint8_t response_timeout = 17;
@@ -127,6 +128,7 @@ class Manager {
   void begin_disconnect(Connection& c, Time now, Effects& out);
   void end_stale(const Arrival& arrival, wire::Qpn peer_qpn, Effects& out);
   void set_deadline(Connection& c, Time when);
+  [[nodiscard]] Time ticks_of(std::uint8_t exponent) const { return time_of(exponent, settings_.nanosecond); }
   void end(Connection& c);  // over, or gone if nobody owns it: `c` may not be used after this
   void enter_timewait(Connection& c, Time now);
   void time_out(Connection& c, Time now, Effects& out);

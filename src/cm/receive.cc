@@ -5,7 +5,7 @@ namespace weft::cm {
 namespace {
 
 // A peer may ask for any patience from 4 us to hours; it gets 4 ms to 17 s.
-Time sensible_wait(std::uint8_t exponent) { return time_of(std::clamp<std::uint8_t>(exponent, 10, 22)); }
+std::uint8_t sensible_wait(std::uint8_t exponent) { return std::clamp<std::uint8_t>(exponent, 10, 22); }
 
 wire::IpCmHeader addresses_of(const wire::CmReq& req) {
   return wire::IpCmHeader::decode(std::span(req.private_data).first<wire::IpCmHeader::kBytes>());
@@ -134,7 +134,7 @@ void Manager::begin_request(const Arrival& arrival, const wire::CmReq& req, List
   c->peer_qpn = req.qpn;
   c->transaction = arrival.transaction;
   c->max_retries = req.max_cm_retries;
-  c->wait = sensible_wait(req.local_response_timeout);
+  c->wait = ticks_of(sensible_wait(req.local_response_timeout));
   requests_[key(arrival.from, req.local_id)] = c->id;
   // Programs that bring their own queue pair up may say 0 here; nothing can be told from that.
   if (req.qpn.raw() != 0) peers_[key(arrival.from, req.qpn.raw())] = c->id;

@@ -13,7 +13,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmMra& mra, Effects&) {
   // Who says so lives, and need not be given up for a user who thinks long. But 68 s at most: nobody is made to wait
   // for days by one datagram.
   c->retries_left = c->max_retries;
-  const Time longer = time_of(std::min<std::uint8_t>(mra.service_timeout, 24)) + c->wait;
+  const Time longer = ticks_of(std::min<std::uint8_t>(mra.service_timeout, 24)) + c->wait;
   set_deadline(*c, arrival.now + longer);
   return Refused::none;
 }

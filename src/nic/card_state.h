@@ -21,10 +21,12 @@
 #include "nic/schedule/schedule_policy.h"
 #include "nic/schedule/scheduler.h"
 #include "nic/schedule/timers.h"
+#include "wire/syndrome.h"
 
 namespace weft::nic {
 
 struct CardConfig {
+  Time nanosecond = nanoseconds(1);  // in ticks of the world's clock (base/time.h)
   std::uint32_t max_qps = 1024, max_cqs = 256, max_srqs = 64;
   std::uint32_t region_slot_bits = 12;
   std::uint32_t window_packets = 256;      // most packets of a connection under way
@@ -51,6 +53,9 @@ struct CardConfig {
       microseconds(100);               // shortest silence after which the peer is asked what it has; doubles each time
   std::uint32_t reorder_notes = 1024;  // packets ahead of their turn that end something, all connections together
   std::uint32_t retry_rings = 256;     // connections that can be sending again at once
+
+  [[nodiscard]] constexpr Time rnr_delay(std::uint8_t code) const { return wire::rnr_delay(code, nanosecond); }
+  [[nodiscard]] constexpr Time ack_timeout(std::uint8_t code) const { return wire::ack_timeout(code, nanosecond); }
 };
 
 // Most packets of an srnic connection under way.
@@ -108,8 +113,8 @@ struct CardState {
         works(c.work_cache_bytes, contexts.size(), c.work_cache),
         receives(c.receive_cache_bytes, contexts.size() + c.max_srqs, c.work_cache),
         translations(c.mtt_cache_bytes, c.mtt_cache),
-        timers(contexts),
-        cq_timers(cqs),
+        timers(contexts, config.nanosecond),
+        cq_timers(cqs, config.nanosecond),
         peers(contexts.size()),
         reorder_notes(c.reorder_notes),
         retries(c.retry_rings) {}

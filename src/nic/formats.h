@@ -122,7 +122,7 @@ struct Completion {
   std::uint32_t immediate = 0;  // or the key that the peer invalidated
   wire::Qpn qpn{}, source_qpn{};
   std::uint32_t shared_entry = kNotShared;  // which entry of a shared receive queue is free again
-  std::int64_t when = 0;                    // picoseconds
+  std::int64_t when = 0;                    // in ticks of the world
 
   static constexpr std::uint32_t kNotShared = ~0U;
 };

@@ -77,20 +77,15 @@ inline constexpr std::array<std::int64_t, 32> kRnrMicroseconds{
     480,     640,    960,    1'280,  1'920,  2'560,   3'840,   5'120,   7'680,   10'240, 15'360,
     20'480,  30'720, 40'960, 61'440, 81'920, 122'880, 163'840, 245'760, 327'680, 491'520};
 
-constexpr Time rnr_delay(std::uint8_t code) { return microseconds(kRnrMicroseconds[code & 31]); }
-
-// The code of the shortest delay that is at least `wanted`, or of the longest there is.
-constexpr std::uint8_t rnr_code_for(Time wanted) {
-  for (std::uint8_t code = 1; code < 32; ++code) {
-    if (rnr_delay(code) >= wanted) return code;
-  }
-  return 0;
+// `nanosecond`, here and below: in ticks of the world's clock.
+constexpr Time rnr_delay(std::uint8_t code, Time nanosecond) {
+  return kRnrMicroseconds[code & 31] * 1'000 * nanosecond;
 }
-static_assert(rnr_delay(0) == milliseconds(655) + microseconds(360) && rnr_delay(1) == microseconds(10));
-static_assert(rnr_code_for(0) == 1 && rnr_code_for(microseconds(641)) == 13 && rnr_code_for(seconds(1)) == 0);
 
 // IBA 9.7.6.1.3: the local ACK timeout is 4.096 us * 2^t; 0 switches it off.
-constexpr Time ack_timeout(std::uint8_t t) { return (t & 31) == 0 ? kNever : nanoseconds(4'096) << (t & 31); }
-static_assert(ack_timeout(0) == kNever && ack_timeout(14) == nanoseconds(67'108'864));
+constexpr Time ack_timeout(std::uint8_t t, Time nanosecond) {
+  return (t & 31) == 0 ? kNever : 4'096 * nanosecond << (t & 31);
+}
+static_assert(ack_timeout(0, 1) == kNever && ack_timeout(14, 1) == 67'108'864);
 
 }  // namespace weft::wire

@@ -35,7 +35,7 @@ struct FaultPlan {
   double duplication = 0;  // a whole second copy, directly behind
   double reordering = 0;   // held until the next packet has passed
   double corruption = 0;   // some of its bits flipped
-  double jitter = 0;       // later by 1 ps ... jitter_max
+  double jitter = 0;       // later by a tick ... jitter_max
   double ecn = 0;          // marked: congestion experienced
   Time jitter_max = microseconds(10);
   Time hold = microseconds(50);  // a packet that waits for the next one to pass (reordering, delay) waits at most this

@@ -142,7 +142,7 @@ void check_file(std::span<const std::byte> bytes, const std::vector<Captured>& p
   std::uint64_t offset = 0;
   for (const Captured& packet : packets) {
     const std::uint64_t at = check_packet(next_block(file), packet);
-    const std::uint64_t since = at - static_cast<std::uint64_t>(packet.now / nanoseconds(1));
+    const std::uint64_t since = at - static_cast<std::uint64_t>(packet.now / real::nanoseconds(1));
     require(&packet == &packets.front() || since == offset, "another time");
     offset = since;
   }

@@ -289,7 +289,7 @@ class Scene {
     r.remote_address = 0x1000;
     r.remote_key = wire::Key(7);
     if (connection_.qp->post_send(r) != host::Error::none) return;
-    port_.set_now(now_ += microseconds(3));
+    port_.set_now(now_ += real::microseconds(3));
     carry_out(victim_.settle());
     (void)port_.blocked();
     if (by_udp_.has_room()) by_udp_.count_sent(choices_.next(5000));
@@ -319,7 +319,7 @@ class Scene {
 
   void receive() {
     std::uint32_t records = 0;
-    port_.set_now(now_ += microseconds(3));
+    port_.set_now(now_ += real::microseconds(3));
     (void)port_.receive(
         true,
         [&](const wire::Flow& flow, std::span<const std::byte> datagram, DatagramTraits how) {
@@ -380,7 +380,7 @@ class Scene {
   const std::byte* ring_ = nullptr;  // where the port reads
   std::uint64_t position_ = 0;
   std::size_t newest_ = 0;  // about where the newest record begins
-  Time now_ = seconds(1);
+  Time now_ = real::seconds(1);
   wire::FlowIcrc icrc_;
   std::array<wire::Packet, kBatch> batch_;
   std::array<RingExport, kBatch> exports_;

@@ -134,7 +134,7 @@ class SwarmDraw {
       round += static_cast<Time>(2 * bytes * 8 * 1'000 / (bed.link.bits_per_second / 1'000'000'000));
     }
     std::uint8_t code = 1;
-    while (wire::ack_timeout(code) < 2 * round) ++code;
+    while (wire::ack_timeout(code, nanoseconds(1)) < 2 * round) ++code;
     for (Channel& c : program_.channels) {
       for (QpSpec& q : c.qps) {
         q.ack_timeout = static_cast<std::uint8_t>(code + draw_.below(3));

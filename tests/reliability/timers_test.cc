@@ -49,7 +49,7 @@ TEST(LocalAckTimeout, IsExact) {
     ASSERT_TRUE(bed.run());
     const auto log = drain(a.node());
     ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::success)));
-    EXPECT_EQ(log[0].when, clean + wire::ack_timeout(code)) << "code " << +code;
+    EXPECT_EQ(log[0].when, clean + wire::ack_timeout(code, nanoseconds(1))) << "code " << +code;
     EXPECT_EQ(a.node().counted(Counter::local_ack_timeout_err), 1U);
   }
 }
@@ -74,7 +74,7 @@ TEST(LocalAckTimeout, StartsAnewWithEveryAcknowledgement) {
   ASSERT_TRUE(bed.run());
   const auto log = drain(a.node());
   ASSERT_THAT(ids(log), ElementsAre(1, 2));
-  EXPECT_EQ(log[1].when, log[0].when + wire::ack_timeout(8) + undisturbed(kWrite, Dialect::roce));
+  EXPECT_EQ(log[1].when, log[0].when + wire::ack_timeout(8, nanoseconds(1)) + undisturbed(kWrite, Dialect::roce));
 }
 
 TEST(RetryCount, IsExact) {
@@ -87,7 +87,7 @@ TEST(RetryCount, IsExact) {
     ASSERT_TRUE(bed.run());
     const auto log = drain(a.node());
     ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::retry_exceeded)));
-    EXPECT_EQ(log[0].when, (count + 1) * wire::ack_timeout(8));
+    EXPECT_EQ(log[0].when, (count + 1) * wire::ack_timeout(8, nanoseconds(1)));
     EXPECT_EQ(a.node().counted(Counter::sent_pkts), count + 1U);
     EXPECT_EQ(a.node().counted(Counter::retry_exceeded_err), 1U);
     EXPECT_EQ(a.qp().state(), nic::QpState::error);
@@ -117,7 +117,7 @@ TEST(ReceiverNotReady, DelayIsExactForEveryCode) {
     ASSERT_TRUE(bed.run());
     const auto log = drain(a.node());
     ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::success)));
-    EXPECT_EQ(log[0].when, 2 * round_trip + wire::rnr_delay(code)) << "code " << +code;
+    EXPECT_EQ(log[0].when, 2 * round_trip + wire::rnr_delay(code, nanoseconds(1))) << "code " << +code;
   }
 }
 
@@ -130,7 +130,7 @@ TEST(ReceiverNotReady, RetryCountIsExact) {
     ASSERT_TRUE(bed.run());
     const auto log = drain(a.node());
     ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::rnr_retry_exceeded)));
-    EXPECT_EQ(log[0].when, (count + 1) * round_trip + count * wire::rnr_delay(1));
+    EXPECT_EQ(log[0].when, (count + 1) * round_trip + count * wire::rnr_delay(1, nanoseconds(1)));
     EXPECT_EQ(b.node().counted(Counter::send_rnr_err), count + 1U);
     EXPECT_EQ(a.node().counted(Counter::rcvd_rnr_err), count + 1U);
     EXPECT_EQ(a.node().counted(Counter::retry_rnr_exceeded_err), 1U);

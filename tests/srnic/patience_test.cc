@@ -105,7 +105,7 @@ TEST(SrnicRetryCount, CountsWholeTimeouts) {
     ASSERT_TRUE(bed.run());
     const auto log = drain(a.node());
     ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::retry_exceeded)));
-    EXPECT_EQ(log[0].when, (count + 1) * wire::ack_timeout(8));
+    EXPECT_EQ(log[0].when, (count + 1) * wire::ack_timeout(8, nanoseconds(1)));
     EXPECT_EQ(a.node().counted(Counter::retry_exceeded_err), 1U);
     EXPECT_EQ(a.qp().state(), nic::QpState::error);
   }

@@ -24,7 +24,7 @@ std::vector<std::byte> write_packet(const wire::Flow& flow, std::uint32_t psn) {
 }
 
 int sample(const std::string& path) {
-  tl::expected<real::Tap, std::string> tap = real::Tap::open(path, seconds(100));
+  tl::expected<real::Tap, std::string> tap = real::Tap::open(path, real::seconds(100));
   if (!tap) return std::fprintf(stderr, "%s\n", tap.error().c_str()), 1;
   wire::Flow v4, v6;
   v4.source = wire::Address::v4(127, 0, 0, 1);
@@ -33,13 +33,13 @@ int sample(const std::string& path) {
   v6.source = {{0xFD, 1}};
   v6.destination = {{0xFD, 2}};
 
-  tap->packet(seconds(100), real::Direction::outbound, v4, write_packet(v4, 1));
-  tap->packet(seconds(100) + nanoseconds(1'234'567), real::Direction::outbound, v4, write_packet(v4, 2),
+  tap->packet(real::seconds(100), real::Direction::outbound, v4, write_packet(v4, 1));
+  tap->packet(real::seconds(100) + real::nanoseconds(1'234'567), real::Direction::outbound, v4, write_packet(v4, 2),
               "dropped: loss (impairment)");
   const RefusalText& why = text(Refusal::bad_icrc);
-  tap->packet(seconds(101), real::Direction::inbound, v6, write_packet(v6, 3),
+  tap->packet(real::seconds(101), real::Direction::inbound, v6, write_packet(v6, 3),
               std::string("refused: ").append(why.counter).append(": ").append(why.meaning));
-  tap->packet(seconds(102), real::Direction::inbound, v6, std::vector<std::byte>(3), "refused: rx_truncated");
+  tap->packet(real::seconds(102), real::Direction::inbound, v6, std::vector<std::byte>(3), "refused: rx_truncated");
   return 0;
 }
 

@@ -27,6 +27,8 @@ IMPORT_RULE = "base <- wire <- nic <- host <- native, cm <- world <- lab, verbs,
 # The rooms inside src/world/real/, by the same rule. Tests may include any.
 REAL_ORDER = {"os": 0, "settings": 1, "udp": 2, "shm": 2, "broker": 3, "port": 4, "lane": 5}
 REAL_RULE = "os <- settings <- udp, shm <- broker <- port <- lane"
+REAL_TIME = "src/world/real/os/time.h"
+SPAN = re.compile(r"(?:\b(?:real|weft)::|(?<![\w:.]))(?:nano|micro|milli)?seconds\((?=[^)\s])")
 # The rooms inside src/nic/, by the same rule. Files that stand in src/nic/ itself belong to one of three of them.
 NIC_ORDER = {"ground": 0, "caches": 1, "memory": 2, "schedule": 3, "congestion": 4, "core": 5, "rc": 6, "roce": 7,
              "srnic": 7, "ud": 7, "card": 8}
@@ -159,6 +161,23 @@ def check_real_rooms(path, text):
                           "in, or move it down")
 
 
+def check_time(path, text, code):
+    """The real world's ticks are nanoseconds, and functions of the same names count the simulated world's."""
+    real = path.startswith("src/world/real/")
+    if not (real or path.startswith("src/verbs/")) or path == REAL_TIME:
+        return
+    included = [name for _, name, quoted in source.includes(text) if quoted]
+    for number, line in enumerate(code.split("\n"), 1):
+        if match := SPAN.search(line):
+            if REAL_TIME[len("src/"):] not in included:
+                yield Finding(path, number, "time", f"{match.group()}): whoever makes times here includes "
+                              f"{REAL_TIME}, or they are the simulated world's")
+            elif not real and not match.group().startswith("real::"):
+                yield Finding(path, number, "time", f"{match.group()}): say real::, the other counts picoseconds")
+    if real and "base/time.h" in included:
+        yield Finding(path, 1, "time", f"base/time.h is the simulated world's; include {REAL_TIME}")
+
+
 def nic_room(path):
     """The room of a file below nic/ ('nic/rc/admit.h', 'nic/core.h'), or None."""
     parts = path.split("/")
@@ -234,6 +253,7 @@ def check_cpp(path, text):
     yield from check_includes(path, text)
     yield from check_real_rooms(path, text)
     yield from check_nic_rooms(path, text)
+    yield from check_time(path, text, code)
     yield from check_words(path, code)
     yield from check_functions(path, text)
     if path.endswith(".h") and not re.search(r"^#pragma once$", code, re.MULTILINE):

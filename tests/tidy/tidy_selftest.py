@@ -69,6 +69,16 @@ class Imports(Case):
         self.keeps("src/world/sim/a.cc", '#include "world/sim/b.h"\n#include "world/c.h"\n')
         self.keeps("src/cli/a.cc", '#include "world/sim/b.h"\n#include "world/direct/c.h"\n')
 
+    def test_times_of_the_real_world_are_its_own(self):
+        own = '#include "world/real/os/time.h"\n'
+        self.breaks("time", "src/world/real/lane/a.cc", "constexpr Time kA = seconds(1);\n")
+        self.breaks("time", "src/world/real/lane/a.cc", own + '#include "base/time.h"\n')
+        self.breaks("time", "src/verbs/a.cc", own + "f(weft::microseconds(n));\n")
+        self.breaks("time", "src/verbs/a.cc", "f(real::microseconds(n));\n")
+        self.keeps("src/verbs/a.cc", own + "f(real::microseconds(n), std::chrono::seconds(1));\n")
+        self.keeps("src/world/real/lane/a.cc", own + "constexpr Time kA = seconds(1);\n")
+        self.keeps("src/world/sim/a.cc", "constexpr Time kA = seconds(1);\n")
+
     def test_rooms_of_the_card_point_one_way(self):
         self.breaks("import", "src/nic/congestion/a.h", HEADER + '#include "nic/srnic/b.h"\n')
         self.breaks("import", "src/nic/schedule/a.h", HEADER + '#include "nic/core.h"\n')

@@ -322,7 +322,7 @@ TEST_F(TrustAnswers, T21_WrapInsideRetransmission) {
     EXPECT_EQ(again.sent[i].payload, sent.sent[i + 1].payload);
   }
   // Silence. Expect: the same by time.
-  again = victim.wait(wire::ack_timeout(10));
+  again = victim.wait(wire::ack_timeout(10, nanoseconds(1)));
   ASSERT_EQ(again.sent.size(), 3U);
   EXPECT_EQ(psn_of(again), Psn(0xFF'FFFF));
   again = victim.receive(peer.ack(Psn(0), kSequenceNak));
@@ -337,7 +337,7 @@ TEST_F(TrustAnswers, T21_WrapInsideTheReplyToOurRead) {
   EXPECT_TRUE(completed(victim.receive(response(asked, 0, 4)), {}));
   EXPECT_TRUE(completed(victim.receive(response(asked, 1, 4)), {}));
   // Silence. Expect: the rest is asked for, from the other side of the wrap.
-  const Effects again = victim.wait(wire::ack_timeout(10));
+  const Effects again = victim.wait(wire::ack_timeout(10, nanoseconds(1)));
   ASSERT_EQ(again.sent.size(), 1U);
   EXPECT_EQ(psn_of(again), Psn(0));
   EXPECT_EQ(again.sent[0].headers.reth.length, 512U);

@@ -71,7 +71,7 @@ TEST_F(TrustPatience, T27_EveryTimerCodeIsWaitedExactly) {
     Connection c = connect(7, 7);
     const Psn psn = send(c).sent.at(0).headers.bth.psn;
     (void)victim.receive(c.ack(psn, Syndrome::rnr(code)));
-    EXPECT_TRUE(victim.wait(wire::rnr_delay(code) - 1).sent.empty());
+    EXPECT_TRUE(victim.wait(wire::rnr_delay(code, nanoseconds(1)) - 1).sent.empty());
     EXPECT_EQ(victim.wait(1).sent.size(), 1U);
     victim.destroy(c);
   }
@@ -88,7 +88,7 @@ TEST_F(TrustPatience, T27_ProgressRestoresThePatience) {
 }
 
 TEST_F(TrustPatience, T28_RetriesEndExactlyAtTheirCount) {
-  const Time timeout = wire::ack_timeout(4);
+  const Time timeout = wire::ack_timeout(4, nanoseconds(1));
   for (std::uint8_t retries = 0; retries <= 7; ++retries) {
     SCOPED_TRACE(int{retries});
     Connection c = connect(retries, 7);
@@ -108,7 +108,7 @@ TEST_F(TrustPatience, T28_ProgressRestoresTheCount) {
   Connection c = connect(1, 7);
   for (std::uint64_t id = 1; id < 10; ++id) {
     const Psn psn = send(c, id).sent.at(0).headers.bth.psn;
-    EXPECT_EQ(victim.wait(wire::ack_timeout(4)).sent.size(), 1U);
+    EXPECT_EQ(victim.wait(wire::ack_timeout(4, nanoseconds(1))).sent.size(), 1U);
     EXPECT_EQ(victim.receive(c.ack(psn)).completions.at(0).status, Status::success);
   }
 }
@@ -117,7 +117,7 @@ TEST_F(TrustPatience, T28_GhostsAndDuplicatesDoNotKeepItAlive) {
   // Receive: useless acknowledgements, all the time. Expect: the end comes when it would have come without them.
   Connection c = connect(2, 7);
   const Psn psn = send(c).sent.at(0).headers.bth.psn;
-  const Time timeout = wire::ack_timeout(4);
+  const Time timeout = wire::ack_timeout(4, nanoseconds(1));
   for (int i = 0; i < 3 * 16; ++i) {
     (void)victim.receive(c.ack(psn.plus(5)));
     (void)victim.receive(c.ack(psn.minus(1)));

@@ -30,12 +30,13 @@ class PeerWindow {
   // Somebody had to wait because of it: only then does a wider one make sense.
   void note_full() { full_ = true; }
 
-  void on_answer(Time took, Time target, Time now) {
+  // `nanosecond`: in ticks of the world's clock.
+  void on_answer(Time took, Time target, Time now, Time nanosecond) {
     if (looks_ > 0) return look_for_shortest(took, now);
     if (took <= shortest_) {
       shortest_ = took;
       shortest_at_ = now;
-    } else if (now - shortest_at_ >= kBelieved) {
+    } else if (now - shortest_at_ >= kBelieved * nanosecond) {
       looks_ = kLooks;
       before_ = std::exchange(packets_, least_);
       return;
@@ -59,9 +60,9 @@ class PeerWindow {
 
  private:
   static constexpr std::uint32_t kStep = 16, kMost = 1U << 20;
-  static constexpr double kBeta = 0.8;            // Swift's
-  static constexpr Time kBelieved = seconds(10);  // BBR's
-  static constexpr std::uint8_t kLooks = 2;       // the first answer is to what was sent before the window was narrow
+  static constexpr double kBeta = 0.8;               // Swift's
+  static constexpr Time kBelieved = 10'000'000'000;  // nanoseconds; BBR's
+  static constexpr std::uint8_t kLooks = 2;  // the first answer is to what was sent before the window was narrow
 
   void look_for_shortest(Time took, Time now) {
     if (--looks_ > 0) return;

@@ -18,7 +18,7 @@ struct Busy {
   void answer(Time took, bool full = true) {
     if (full) window.note_full();
     now += took;
-    window.on_answer(took, kTarget, now);
+    window.on_answer(took, kTarget, now, nanoseconds(1));
   }
 };
 

@@ -138,7 +138,8 @@ void on_answer(Core<W>& core, const Context& c, wire::Psn unacked, bool response
   p.timed_qpn = wire::Qpn{};
   const Time now = core.now(), took = std::max<Time>(now - p.timed_at, 1);
   p.answer_time.add(took);
-  if (core.state.config.target_delay != 0) p.window.on_answer(took, core.state.config.target_delay, now);
+  const CardConfig& config = core.state.config;
+  if (config.target_delay != 0) p.window.on_answer(took, config.target_delay, now, config.nanosecond);
 }
 [[nodiscard]] inline bool peer_is_silent(const auto& core, const Context& c) {
   return c.peer_slot != kNoPeer && core.state.peers[c.peer_slot].silent;

@@ -20,7 +20,7 @@ class GoBackN {
   // Something has been sent: silence must not last longer than the local ACK timeout.
   void watch(Context& c) {
     if (c.deadline == kNever && c.ack_timeout != 0 && under_way(c)) {
-      core_.state.timers.arm(core_.slot(c), core_.now() + wire::ack_timeout(c.ack_timeout));
+      core_.state.timers.arm(core_.slot(c), core_.now() + core_.state.config.ack_timeout(c.ack_timeout));
     }
   }
 
@@ -33,7 +33,7 @@ class GoBackN {
     c.reread = c.head_waits = false;
     if (c.rnr_wait) return;
     if (under_way(c) && c.ack_timeout != 0) {
-      core_.state.timers.arm(core_.slot(c), core_.now() + wire::ack_timeout(c.ack_timeout));
+      core_.state.timers.arm(core_.slot(c), core_.now() + core_.state.config.ack_timeout(c.ack_timeout));
     } else {
       core_.state.timers.disarm(core_.slot(c));
     }
@@ -59,7 +59,7 @@ class GoBackN {
     }
     rewind(c);
     c.rnr_wait = true;
-    core_.state.timers.arm(core_.slot(c), core_.now() + wire::rnr_delay(timer_code));
+    core_.state.timers.arm(core_.slot(c), core_.now() + core_.state.config.rnr_delay(timer_code));
   }
 
   void on_deadline(Context& c) {

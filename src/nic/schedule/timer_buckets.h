@@ -23,7 +23,10 @@ class TimerBuckets {
   };
 
  public:
-  explicit TimerBuckets(std::size_t owners) : chunks_(chunks_for(owners)) {}
+  // `nanosecond`: in ticks.
+  TimerBuckets(std::size_t owners, Time nanosecond)
+      : chunks_(chunks_for(owners)),
+        stretch_bits_(std::bit_width(static_cast<std::uint64_t>(kStretch * nanosecond)) - 1) {}
 
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t owners) {
     return chunks_for(owners) * sizeof(Chunk) + kBuckets * sizeof(Bucket);
@@ -44,7 +47,7 @@ class TimerBuckets {
       occupied_ |= 1ULL << number;
     }
     chunks_[bucket.newest].ids[bucket.filled++] = id;
-    next_opening_ = std::min(next_opening_, stretch << kStretchBits);
+    next_opening_ = std::min(next_opening_, stretch << stretch_bits_);
     return number;
   }
 
@@ -52,7 +55,7 @@ class TimerBuckets {
   [[nodiscard]] Time next_opening() const { return next_opening_; }
   [[nodiscard]] Time opening_of(std::uint32_t bucket) const {
     const std::int64_t first = opened_ + 1;
-    return (first + ((bucket - first) & (kBuckets - 1))) << kStretchBits;
+    return (first + ((bucket - first) & (kBuckets - 1))) << stretch_bits_;
   }
 
   // Opens all whose stretch has begun: look(id, bucket) for everyone in them, expect(id) a little earlier. Whoever is
@@ -81,9 +84,10 @@ class TimerBuckets {
     std::uint32_t filled = 0;  // of it; those before it are full
   };
   static constexpr std::int64_t kBuckets = 64;
-  static constexpr int kStretchBits = 28;  // 268 us: a connection at work is acknowledged several times in one
+  // Of a bucket, about, in nanoseconds: a connection at work is acknowledged several times in one.
+  static constexpr Time kStretch = 268'436;
 
-  [[nodiscard]] static std::int64_t stretch_of(Time when) { return when >> kStretchBits; }
+  [[nodiscard]] std::int64_t stretch_of(Time when) const { return when >> stretch_bits_; }
   // For everyone once, and a chunk in each bucket that is not full; number 0 is not used.
   [[nodiscard]] static constexpr std::size_t chunks_for(std::size_t owners) {
     return 1 + owners / kIds + std::min<std::size_t>(kBuckets, owners);
@@ -101,11 +105,12 @@ class TimerBuckets {
     if (occupied_ == 0) return kNever;
     const std::int64_t first = opened_ + 1;
     const int ahead = std::countr_zero(std::rotr(occupied_, static_cast<int>(first % kBuckets)));
-    return (first + ahead) << kStretchBits;
+    return (first + ahead) << stretch_bits_;
   }
 
   ZeroedTable<Chunk> chunks_;
   std::array<Bucket, kBuckets> buckets_{};
+  int stretch_bits_;            // of the time: those below it tell moments of one bucket apart
   std::uint64_t occupied_ = 0;  // a bit for each bucket
   std::uint32_t free_ = kNoChunk, untouched_ = 1;
   std::int64_t opened_ = 0;  // the last stretch that was

@@ -32,7 +32,9 @@ class Timers {
 
  public:
   // Every owner stands in the heap at most once: with room for all of them it never grows.
-  explicit Timers(Owners& owners) : owners_(owners), buckets_(owners.size()) { heap_.reserve(owners.size()); }
+  Timers(Owners& owners, Time nanosecond) : owners_(owners), buckets_(owners.size(), nanosecond) {
+    heap_.reserve(owners.size());
+  }
 
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t owners) {
     return owners * sizeof(Entry) + TimerBuckets::bytes_for(owners);

@@ -35,7 +35,7 @@ Time earliest(const Owners& owners) {
 
 TEST(Timers, FireWhenTheirDeadlineHasComeAndNotBefore) {
   Owners owners(3);
-  Timers timers(owners);
+  Timers timers(owners, nanoseconds(1));
   timers.arm(0, milliseconds(5));
   timers.arm(1, microseconds(3));
   timers.arm(2, seconds(3));
@@ -50,7 +50,7 @@ TEST(Timers, FireWhenTheirDeadlineHasComeAndNotBefore) {
 
 TEST(Timers, AnOwnerThatMovedLaterFiresLater) {
   Owners owners(2);
-  Timers timers(owners);
+  Timers timers(owners, nanoseconds(1));
   timers.arm(0, milliseconds(1));
   timers.arm(0, milliseconds(9));
   timers.arm(1, milliseconds(1));
@@ -62,7 +62,7 @@ TEST(Timers, AnOwnerThatMovedLaterFiresLater) {
 
 TEST(Timers, AnOwnerThatIsGoneIsNotLookedAtAgain) {
   Owners owners(4);
-  Timers timers(owners);
+  Timers timers(owners, nanoseconds(1));
   for (std::uint32_t id = 0; id < 4; ++id) timers.arm(id, milliseconds(2) + id);
   for (const std::uint32_t id : {1u, 3u, 0u}) {  // from the middle of a bucket, its beginning and its end
     timers.remove(id);
@@ -72,13 +72,29 @@ TEST(Timers, AnOwnerThatIsGoneIsNotLookedAtAgain) {
   EXPECT_EQ(timers.pop_due(seconds(1)), kNone);
 }
 
+// The real world's ticks are nanoseconds: its buckets are as long, and after ten years they still are.
+TEST(Timers, KeepTimeForYearsWhereATickIsANanosecond) {
+  constexpr Time kDay = 86'400'000'000'000, kMillisecond = 1'000'000;
+  Owners owners(2);
+  Timers timers(owners, 1);
+  for (Time now = kDay; now < 3650 * kDay; now += 100 * kDay) {
+    timers.arm(0, now + 5 * kMillisecond);
+    timers.arm(1, now + 9 * kMillisecond);
+    EXPECT_EQ(timers.pop_due(now + 5 * kMillisecond - 1), kNone);
+    EXPECT_EQ(timers.next(), now + 5 * kMillisecond);
+    EXPECT_EQ(timers.pop_due(now + 5 * kMillisecond), 0u);
+    EXPECT_GT(timers.next(), now + 8 * kMillisecond) << "nobody has to look before a bucket begins";
+    EXPECT_EQ(timers.pop_due(now + 9 * kMillisecond), 1u);
+  }
+}
+
 // Whatever is armed, moved, disarmed and removed: exactly those that are due come out, in order of their deadlines, and
 // nobody is told to look again too late.
 TEST(Timers, AgreeWithALookAtEveryDeadline) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed);
     Owners owners(200);
-    Timers timers(owners);
+    Timers timers(owners, nanoseconds(1));
     Time now = 0;
     const Time reach = std::array{microseconds(20), milliseconds(1), milliseconds(30), seconds(1)}[seed % 4];
     for (int step = 0; step < 4000; ++step) {

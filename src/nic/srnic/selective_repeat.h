@@ -374,7 +374,7 @@ class SelectiveRepeat {
     }
     c.rnr_wait = true;
     c.responses_awaited = answers_under_way(c) > 0;
-    core_.state.timers.arm(core_.slot(c), core_.now() + wire::rnr_delay(timer_code));
+    core_.state.timers.arm(core_.slot(c), core_.now() + core_.state.config.rnr_delay(timer_code));
   }
 
   // After so long an answer is missed: the peer's usual time to answer, and what it varies by. While a gap is known of,
@@ -389,7 +389,8 @@ class SelectiveRepeat {
   // The local ACK timeout is what the program is ready to wait before a retry counts; under load answers may take
   // longer than that, and do not count. The card asks much sooner, ever more seldom.
   [[nodiscard]] Time full_patience(const Context& c) const {
-    const Time own = c.ack_timeout == 0 ? kLongest : wire::ack_timeout(c.ack_timeout);
+    const Time own =
+        c.ack_timeout == 0 ? kLongest * core_.state.config.nanosecond : core_.state.config.ack_timeout(c.ack_timeout);
     return c.peer_slot == kNoPeer ? own : std::max(own, core_.state.peers[c.peer_slot].answer_time.longest());
   }
   [[nodiscard]] Time patience(const Context& c) const {
@@ -450,7 +451,7 @@ class SelectiveRepeat {
     return sent;
   }
 
-  static constexpr Time kLongest = seconds(1);
+  static constexpr Time kLongest = 1'000'000'000;  // nanoseconds
 
   Core<W>& core_;
   Completions<W>& completions_;

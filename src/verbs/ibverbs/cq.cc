@@ -8,6 +8,7 @@
 #include "verbs/ibverbs/completion_channel.h"
 #include "verbs/ibverbs/errors.h"
 #include "verbs/ibverbs/operations.h"
+#include "world/real/os/time.h"
 
 namespace weft::verbs {
 namespace {
@@ -76,7 +77,7 @@ int modify_cq(ibv_cq* ibcq, ibv_modify_cq_attr* attr) {
   CompletionQueue& cq = ours(ibcq);
   const Hold hold(*cq.owner);
   if (!hold) return EIO;
-  return errno_of(cq.queue->moderate(attr->moderate.cq_count, weft::microseconds(attr->moderate.cq_period)));
+  return errno_of(cq.queue->moderate(attr->moderate.cq_count, weft::real::microseconds(attr->moderate.cq_period)));
 }
 
 }  // namespace weft::verbs

@@ -52,7 +52,7 @@ std::uint32_t read_slid(ibv_cq_ex*) { return 0; }
 std::uint8_t read_sl(ibv_cq_ex* p) { return service_level_of(ours(p).current, ours(p).owner->route_header); }
 std::uint8_t read_dlid_path_bits(ibv_cq_ex*) { return 0; }
 
-std::uint64_t read_completion_ts(ibv_cq_ex* p) { return static_cast<std::uint64_t>(ours(p).current.when / 1000); }
+std::uint64_t read_completion_ts(ibv_cq_ex* p) { return static_cast<std::uint64_t>(ours(p).current.when); }
 
 // Both clocks are read now; what lies between them then was the same but for the wall clock's corrections.
 std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* p) {
@@ -61,7 +61,7 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* p) {
   ::clock_gettime(CLOCK_REALTIME, &wall);
   const Hold hold(*cq.owner);
   if (!hold) return 0;
-  const std::int64_t age = (cq.owner->lane.now() - cq.current.when) / 1000;
+  const std::int64_t age = cq.owner->lane.now() - cq.current.when;
   return static_cast<std::uint64_t>(wall.tv_sec * 1'000'000'000 + wall.tv_nsec - age);
 }
 

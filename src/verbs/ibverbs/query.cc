@@ -127,7 +127,7 @@ int query_rt_values(ibv_context* context, ibv_values_ex* values) {
   if (!hold) return EIO;
   const bool wanted = (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) != 0;
   values->comp_mask = wanted ? IBV_VALUES_MASK_RAW_CLOCK : 0;
-  if (wanted) values->raw_clock = {.tv_sec = 0, .tv_nsec = c.lane.now() / 1000};
+  if (wanted) values->raw_clock = {.tv_sec = 0, .tv_nsec = c.lane.now()};
   return 0;
 }
 

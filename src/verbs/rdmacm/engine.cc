@@ -10,6 +10,7 @@
 
 #include "verbs/rdmacm/errors.h"
 #include "verbs/rdmacm/fork.h"
+#include "world/real/os/time.h"
 
 namespace weft::rdmacm {
 
@@ -31,8 +32,9 @@ int Engine::join() {
   if (manager == nullptr) {
     const cm::Settings settings{.place = port->lane_number(),
                                 .guid = be64toh(ibv_get_device_guid(context->device)),
+                                .nanosecond = real::nanoseconds(1),
                                 .max_mtu = static_cast<std::uint8_t>(mtu),
-                                .listener_patience = milliseconds(250)};
+                                .listener_patience = real::milliseconds(250)};
     const std::lock_guard held(lock);
     manager = std::make_unique<cm::Manager>(settings, chance);
   }
@@ -99,7 +101,7 @@ void Engine::run() {
     if (deadline == kNever) {
       inbox_changed_.wait(guard, ready);
     } else {
-      inbox_changed_.wait_for(guard, std::chrono::nanoseconds((deadline - now()) / nanoseconds(1) + 1), ready);
+      inbox_changed_.wait_for(guard, std::chrono::nanoseconds((deadline - now()) / real::nanoseconds(1) + 1), ready);
     }
     woken_ = false;
     arrived.swap(inbox_);

@@ -23,6 +23,7 @@
 #include "world/real/os/clock.h"
 #include "world/real/os/mapping.h"
 #include "world/real/os/socket_address.h"
+#include "world/real/os/time.h"
 #include "world/real/os/wake_up.h"
 #include "world/real/settings/address_text.h"
 #include "world/real/shm/shared_page.h"

@@ -18,6 +18,7 @@
 
 #include "world/real/broker/broker_place.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 namespace {
@@ -88,7 +89,7 @@ bool start_broker(const std::string& program) {
 }
 
 void doze(Time how_long) {
-  const timespec t{static_cast<time_t>(how_long / seconds(1)), static_cast<long>(how_long % seconds(1) / 1000)};
+  const timespec t = timespec_of(how_long);
   nanosleep(&t, nullptr);
 }
 
@@ -273,9 +274,9 @@ std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, T
 }
 
 std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic answer, int milliseconds) {
-  const Time until = clock_now() + weft::milliseconds(milliseconds);
+  const Time until = clock_now() + real::milliseconds(milliseconds);
   for (Time left = until - clock_now(); left > 0; left = until - clock_now()) {
-    auto in = line_.wait(static_cast<int>(left / weft::milliseconds(1)) + 1);
+    auto in = line_.wait(static_cast<int>(left / real::milliseconds(1)) + 1);
     if (!in) {
       if (line_.over()) return std::nullopt;
       continue;

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/time.h"
 #include "wire/lane_number.h"
 #include "wire/packet.h"
 #include "wire/vendor_mad.h"
+#include "world/real/os/time.h"
 #include "world/real/settings/addresses.h"
 
 namespace weft::real {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/time.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wire/lane_number.h"
+#include "world/real/os/time.h"
 #include "world/real/settings/addresses.h"
 
 namespace weft::real {
@@ -25,6 +26,7 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   if (config.gids.size() > kMaxAddresses) config.gids.resize(kMaxAddresses);
   config.mtu = kMtu;
   for (const wire::Address& a : config.gids) config.mtu = std::min(config.mtu, roce_mtu(a));
+  config.card.nanosecond = nanoseconds(1);
   config.card.max_qps = std::min(settings.max_qps, kMaxQps);
   config.card.max_cqs = kMaxCqs;
   config.card.max_srqs = kMaxSrqs;

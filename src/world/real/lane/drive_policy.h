@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/time.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

@@ -16,6 +16,7 @@
 #include "world/real/lane/stats.h"
 #include "world/real/lane/thread_policy.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 namespace {
@@ -32,7 +33,7 @@ int wait_for_events(int set, std::span<epoll_event> events, Time wait) {
   const int most = static_cast<int>(events.size());
   static std::atomic<bool> coarse{false};
   if (!coarse.load(std::memory_order_relaxed)) {
-    const timespec exact{static_cast<time_t>(wait / seconds(1)), static_cast<long>(wait % seconds(1) / 1000)};
+    const timespec exact = timespec_of(wait);
     const int n = epoll_pwait2(set, events.data(), most, wait == kNever ? nullptr : &exact, nullptr);
     if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
     coarse.store(true, std::memory_order_relaxed);

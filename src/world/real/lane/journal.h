@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "base/time.h"
 #include "nic/context.h"
 #include "wire/packet.h"
 #include "wire/refusal.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

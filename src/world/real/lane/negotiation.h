@@ -11,9 +11,9 @@
 #include <map>
 #include <vector>
 
-#include "base/time.h"
 #include "wire/vendor_mad.h"
 #include "world/real/broker/messages.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "world/real/broker/messages.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 namespace {

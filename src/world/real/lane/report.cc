@@ -11,6 +11,7 @@
 #include "nic/counters.h"
 #include "world/real/lane/engine.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/time.h"
 #include "world/real/settings/address_text.h"
 
 namespace weft::real {
@@ -103,7 +104,7 @@ std::string_view likely_cause(const nic::Context& c) {
 }
 
 std::string ago(Time now, Time then) {
-  const double s = static_cast<double>(now - then) / 1e12;
+  const double s = static_cast<double>(now - then) / static_cast<double>(seconds(1));
   return s < 1e-3 ? fmt::format("{:.1f} us", s * 1e6)
          : s < 1  ? fmt::format("{:.1f} ms", s * 1e3)
                   : fmt::format("{:.1f} s", s);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/time.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

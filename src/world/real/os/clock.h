@@ -1,10 +1,9 @@
-// The machine's clock: picoseconds since this program first asked. 63 bits of them last 106 days; counted from the
-// machine's start, as CLOCK_MONOTONIC is, they would run out on a machine that is merely well kept.
+// The machine's clock: nanoseconds since this program first asked, and a second.
 #pragma once
 
 #include <time.h>
 
-#include "base/time.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

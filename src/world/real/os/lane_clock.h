@@ -11,6 +11,7 @@
 #endif
 
 #include "world/real/os/clock.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 
@@ -38,7 +39,7 @@ class LaneClock {
   }
 
  private:
-  static constexpr unsigned kShift = 20;
+  static constexpr unsigned kShift = 30;
   static constexpr Time kBelieved = microseconds(250);
   static constexpr Time kFarthest = milliseconds(1);
 
@@ -59,7 +60,7 @@ class LaneClock {
 
   Time time_ = 0, last_ = 0;  // when the clock was read; what was said last
   std::uint64_t ticks_ = 0;   // at that time
-  std::uint64_t worth_ = 0;   // of a tick, in picoseconds, times 2^kShift
+  std::uint64_t worth_ = 0;   // of a tick, in nanoseconds, times 2^kShift
   std::uint64_t believed_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "world/real/os/time.h"
 #include "world/real/port/port.h"
 #include "world/real/udp/roce_socket.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/time.h"
+#include "world/real/os/time.h"
 #include "world/real/shm/shared_page.h"
 
 namespace weft::real {

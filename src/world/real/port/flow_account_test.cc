@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "world/real/os/time.h"
+
 namespace weft::real {
 namespace {
 

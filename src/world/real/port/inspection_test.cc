@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "world/real/os/time.h"
+
 namespace weft::real {
 namespace {
 

@@ -6,9 +6,9 @@
 
 #include <sys/eventfd.h>
 
-#include "base/time.h"
 #include "world/real/os/descriptor.h"
 #include "world/real/os/mapping.h"
+#include "world/real/os/time.h"
 #include "world/real/port/flow_account.h"
 #include "world/real/settings/settings.h"
 #include "world/real/shm/ring.h"

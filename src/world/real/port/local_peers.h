@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
 #include "wire/types.h"
+#include "world/real/os/time.h"
 #include "world/real/port/local_peer.h"
 
 namespace weft::real {

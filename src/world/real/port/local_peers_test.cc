@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "world/real/os/time.h"
+
 namespace weft::real {
 namespace {
 

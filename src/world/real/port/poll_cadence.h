@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/time.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

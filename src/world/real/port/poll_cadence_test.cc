@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "world/real/os/time.h"
+
 namespace weft::real {
 namespace {
 

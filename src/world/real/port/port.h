@@ -11,6 +11,7 @@
 #include "nic/world.h"
 #include "wire/lane_number.h"
 #include "world/real/broker/broker_client.h"
+#include "world/real/os/time.h"
 #include "world/real/port/local_peers.h"
 #include "world/real/port/ring_input.h"
 #include "world/real/port/udp_input.h"

@@ -14,10 +14,18 @@ constexpr auto kLater = [](const auto& a, const auto& b) {
   return a.due != b.due ? a.due > b.due : a.number > b.number;
 };
 
+// The same plan, with its times in this world's ticks.
+world::FaultPlan in_ticks(world::FaultPlan plan) {
+  plan.jitter_max = of_picoseconds(plan.jitter_max);
+  plan.hold = of_picoseconds(plan.hold);
+  for (world::BlackHole& hole : plan.holes) hole = {of_picoseconds(hole.from), of_picoseconds(hole.to)};
+  return plan;
+}
+
 }  // namespace
 
 PortFaults::PortFaults(const world::FaultPlan& plan, std::uint64_t seed, std::uint64_t stream, Time began)
-    : injector_(plan, world::Random(seed).fork(stream), own_count_), began_(began), active_(!plan.empty()) {
+    : injector_(in_ticks(plan), world::Random(seed).fork(stream), own_count_), began_(began), active_(!plan.empty()) {
   if (!active_) return;
   memory_ = std::make_unique_for_overwrite<std::byte[]>((kSlots + 1) * kSlotBytes);  // untouched pages cost nothing
   stored_.resize(kSlots);

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/time.h"
 #include "wire/ip.h"
 #include "wire/packet.h"
 #include "world/faults.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

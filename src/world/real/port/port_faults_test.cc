@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "world/real/os/time.h"
+
 namespace weft::real {
 namespace {
 

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "world/real/os/time.h"
 #include "world/real/udp/roce_socket.h"
 
 namespace weft::real {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "wire/frame.h"
+#include "world/real/os/time.h"
 #include "world/real/port/capture_file.h"
 #include "world/real/port/pcapng.h"
 

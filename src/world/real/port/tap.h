@@ -14,8 +14,8 @@
 
 #include <tl/expected.hpp>
 
-#include "base/time.h"
 #include "wire/packet.h"
+#include "world/real/os/time.h"
 #include "world/real/port/direction.h"
 
 namespace weft::real {

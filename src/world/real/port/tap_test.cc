@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "world/real/os/time.h"
+
 namespace weft::real {
 namespace {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "base/time.h"
 #include "wire/packed_datagram.h"
 #include "world/real/os/descriptor.h"
+#include "world/real/os/time.h"
 #include "world/real/port/flow_account.h"
 #include "world/real/port/local_peers.h"
 #include "world/real/port/poll_cadence.h"

@@ -11,8 +11,8 @@
 
 #include <sys/uio.h>
 
-#include "base/time.h"
 #include "nic/world.h"
+#include "world/real/os/time.h"
 
 namespace weft::real {
 

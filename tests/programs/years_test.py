@@ -1,0 +1,29 @@
+"""Programs that have been running for years: their clock steps ahead, and packets are lost before and after that."""
+
+import shutil
+
+from stage import Stage, main
+
+STEPS = "200:110 700:90 1200:3650"  # milliseconds after the start, and days: 110 are more than 2^63 picoseconds
+
+
+class Years(Stage):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        shutil.copy(cls.build / "lib/stepped_clock.so", cls.folder)
+        cls.inside = ("env", f"LD_PRELOAD={cls.folder}/stepped_clock.so", f"STEPPED_CLOCK={STEPS}")
+
+    def test_lost_packets_are_still_sent_again(self):
+        for wire in ("udp", "shm"):
+            for transport in ("srnic", "roce"):
+                with self.subTest(wire=wire, transport=transport):
+                    flags = ("--wire", wire, "--transport", transport, "--loss", "1%", "--seed", 7)
+                    self.exchange("ib_send_bw", "-F", "-s", 1024, "-D", 3, flags=flags)
+
+    def test_a_connection_manager_still_asks_again(self):
+        self.exchange_by_cm("ib_send_lat", "-F", "-R", "-D", 3, flags=("--loss", "5%", "--seed", 7))
+
+
+if __name__ == "__main__":
+    main()
