@@ -15,11 +15,12 @@ class Years(Stage):
         cls.inside = ("env", f"LD_PRELOAD={cls.folder}/stepped_clock.so", f"STEPPED_CLOCK={STEPS}")
 
     def test_lost_packets_are_still_sent_again(self):
+        """One message at a time, so that nothing but a timer tells that one is lost."""
         for wire in ("udp", "shm"):
             for transport in ("srnic", "roce"):
                 with self.subTest(wire=wire, transport=transport):
                     flags = ("--wire", wire, "--transport", transport, "--loss", "1%", "--seed", 7)
-                    self.exchange("ib_send_bw", "-F", "-s", 1024, "-D", 3, flags=flags)
+                    self.exchange("ib_send_lat", "-F", "-D", 3, flags=flags)
 
     def test_a_connection_manager_still_asks_again(self):
         self.exchange_by_cm("ib_send_lat", "-F", "-R", "-D", 3, flags=("--loss", "5%", "--seed", 7))

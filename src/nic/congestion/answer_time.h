@@ -1,13 +1,18 @@
 // How long a peer takes to answer: a smoothed time and its variation, as TCP and QUIC keep them (RFC 6298, RFC 9002).
 #pragma once
 
+#include <algorithm>
+
 #include "base/time.h"
 
 namespace weft::nic {
 
 class AnswerTime {
  public:
-  void add(Time sample) {
+  // `nanosecond`: in ticks of the world's clock. An answer that takes longer than kMost says nothing about the way: one
+  // of the programs was stopped meanwhile, or the clock was set.
+  void add(Time took, Time nanosecond) {
+    const Time sample = std::min(took, kMost * nanosecond);
     if (smoothed_ == 0) {
       smoothed_ = sample;
       variation_ = sample / 2;
@@ -26,6 +31,8 @@ class AnswerTime {
   [[nodiscard]] Time reordering() const { return smoothed_ + smoothed_ / 8; }
 
  private:
+  static constexpr Time kMost = 1'000'000'000;  // nanoseconds
+
   Time smoothed_ = 0, variation_ = 0;
 };
 

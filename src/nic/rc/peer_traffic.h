@@ -137,8 +137,8 @@ void on_answer(Core<W>& core, const Context& c, wire::Psn unacked, bool response
   if (p.timed_qpn != c.qpn || p.timed_response != response || unacked.ahead_of(p.timed_psn) <= 0) return;
   p.timed_qpn = wire::Qpn{};
   const Time now = core.now(), took = std::max<Time>(now - p.timed_at, 1);
-  p.answer_time.add(took);
   const CardConfig& config = core.state.config;
+  p.answer_time.add(took, config.nanosecond);
   if (config.target_delay != 0) p.window.on_answer(took, config.target_delay, now, config.nanosecond);
 }
 [[nodiscard]] inline bool peer_is_silent(const auto& core, const Context& c) {
