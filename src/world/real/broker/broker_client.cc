@@ -123,8 +123,9 @@ tl::expected<Conversation, Trouble> reach_broker() {
 }
 
 Trouble silence(const Conversation& line) {
-  return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped?", text_of_other(line.fd()),
-                                 kAnswerWithin / 1000)};
+  return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped, or has it too many "
+                                 "files open?",
+                                 text_of_other(line.fd()), kAnswerWithin / 1000)};
 }
 
 // As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
@@ -199,7 +200,9 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
       continue;
     }
     if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
-    if (in->descriptors.size() != self.addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    if (in->lacks_descriptors) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    if (in->descriptors.size() < self.addresses.size())
+      return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
     const auto lane_number = static_cast<std::uint8_t>(in->message.lane_number);
     if (self.lane_number != 0 && lane_number != self.lane_number)
       return tl::unexpected(Trouble{EPROTO, "the broker gave another place"});
@@ -207,6 +210,9 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     if (!claim_ports(*line)) continue;
     line_ = std::move(*line);
     silent_ = false;
+    // One that comes back has its lock still.
+    if (in->descriptors.size() > self.addresses.size()) number_lock_ = std::move(in->descriptors.back());
+    in->descriptors.resize(self.addresses.size());
     return Joined{lane_number, std::move(in->descriptors)};
   }
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
@@ -215,6 +221,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
 void BrokerClient::leave() {
   const std::lock_guard guard(lock_);
   line_ = {};
+  number_lock_.reset();
   kept_.clear();
 }
 
@@ -320,10 +327,9 @@ std::optional<Incoming> BrokerClient::hear() {
   return in;
 }
 
-std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
-  const std::lock_guard guard(lock_);
-  const auto about = [&](const Incoming& in) { return in.message.topic == topic; };
-  if (const auto first = std::find_if(kept_.begin(), kept_.end(), about); first != kept_.end()) {
+template <class Predicate>
+std::optional<Incoming> BrokerClient::hear_first(Predicate&& is_it) {
+  if (const auto first = std::find_if(kept_.begin(), kept_.end(), is_it); first != kept_.end()) {
     Incoming in = std::move(*first);
     kept_.erase(first);
     return in;
@@ -331,31 +337,23 @@ std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
   while (line_) {
     auto in = line_.hear();
     if (in) silent_ = false;
-    if (!in || about(*in)) return in;
+    if (!in || is_it(*in)) return in;
     keep(std::move(*in));
   }
   return std::nullopt;
+}
+
+std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
+  const std::lock_guard guard(lock_);
+  return hear_first([&](const Incoming& in) { return in.message.topic == topic; });
 }
 
 std::optional<Incoming> BrokerClient::hear_introduction() {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard) return std::nullopt;
   // A lane number's new owner is not met before the end of the last one has been heard.
-  const auto may_be_met = [&](const Incoming& in) {
-    return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number);
-  };
-  if (const auto first = std::find_if(kept_.begin(), kept_.end(), may_be_met); first != kept_.end()) {
-    Incoming in = std::move(*first);
-    kept_.erase(first);
-    return in;
-  }
-  while (line_) {
-    auto in = line_.hear();
-    if (in) silent_ = false;
-    if (!in || may_be_met(*in)) return in;
-    keep(std::move(*in));
-  }
-  return std::nullopt;
+  return hear_first(
+      [&](const Incoming& in) { return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number); });
 }
 
 bool BrokerClient::over() {

@@ -57,17 +57,24 @@ class BrokerClient {
   // too, while somebody waits for an answer: this never waits.
   [[nodiscard]] std::optional<Incoming> hear_introduction();
   [[nodiscard]] bool over();
-  void abandon() { line_.close(); }
+  void abandon() {
+    line_.close();
+    number_lock_.reset();
+  }
 
  private:
   void remember(const Message& said);
   [[nodiscard]] bool claim_ports(Conversation& line);
   void keep(Incoming in);
   [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
+  // What is kept first. Whatever else arrives is kept.
+  template <class Predicate>
+  [[nodiscard]] std::optional<Incoming> hear_first(Predicate&& is_it);
   [[nodiscard]] std::optional<Incoming> answer_to(const Message& question, Topic answer, int milliseconds);
 
   std::mutex lock_;
   Conversation line_;
+  Descriptor number_lock_;  // on our lane number: it outlives the broker
   int bell_ = -1;
   std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
   std::deque<Incoming> kept_;
