@@ -348,8 +348,8 @@ class Broker {
     reply.service = wanted;
     const auto port = member.lane_number != 0
                           ? services_.take(member.lane_number, wanted.space, wanted.address, wanted.port)
-                          : std::nullopt;
-    reply.code = port ? 0 : EADDRINUSE;
+                          : tl::unexpected(EADDRINUSE);
+    reply.code = port ? 0 : port.error();
     reply.service.port = port.value_or(0);
     member.talk.say(reply);
   }

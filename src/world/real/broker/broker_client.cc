@@ -23,7 +23,7 @@ namespace weft::real {
 namespace {
 
 constexpr std::size_t kMostKept = 1024;
-constexpr int kMoment = 1000;  // milliseconds: for an answer while packets wait
+constexpr int kMoment = 1000, kGlance = 50;  // milliseconds: for an answer while packets wait
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 // A broker was killed a moment ago: for so long its programs may still have the address.
 constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
@@ -156,6 +156,15 @@ bool is_introduction(const Incoming& in, const Message& question) {
   return tells && in.message.local_peer.lane_number == question.local_peer.lane_number;
 }
 
+// An answer may be that to an earlier call which was not waited for.
+bool is_answer(const Incoming& in, const Message& question, Topic topic) {
+  if (in.message.topic != topic) return false;
+  if (topic == Topic::met) return is_introduction(in, question);
+  if (topic != Topic::consulted) return true;
+  const LocalPeerInfo &about = in.message.local_peer, &asked = question.local_peer;
+  return about.lane_number == asked.lane_number && about.address == asked.address;
+}
+
 bool is_arrival(const Incoming& in) {
   return in.message.topic == Topic::met && in.message.local_peer.address_count > 0;
 }
@@ -260,7 +269,11 @@ void BrokerClient::set_bell(int eventfd) {
 void BrokerClient::keep(Incoming in) {
   if (in.message.topic == Topic::datagram && kept_.size() >= kMostKept) return;  // packets may be lost, news may not
   kept_.push_back(std::move(in));
-  if (bell_ >= 0) (void)eventfd_write(bell_, 1);
+  ring_for_kept();
+}
+
+void BrokerClient::ring_for_kept() const {
+  if (!kept_.empty() && bell_ >= 0) (void)eventfd_write(bell_, 1);
 }
 
 bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
@@ -270,13 +283,21 @@ bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
 std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
   const std::lock_guard guard(lock_);
   if (!line_ || !line_.say(question)) return std::nullopt;
-  return answer_to(question, answer, kAnswerWithin);
+  auto in = answer_to(question, answer, kAnswerWithin);
+  ring_for_kept();  // who heard the bell meanwhile may have found the line in use
+  return in;
 }
 
 std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
-  const std::lock_guard guard(lock_);
-  if (silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard || silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
   return answer_to(question, answer, kMoment);
+}
+
+std::optional<Incoming> BrokerClient::call_at_a_glance(const Message& question, Topic answer) {
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard || !line_ || !line_.say_at_once(question, {}) || silent_) return std::nullopt;
+  return answer_to(question, answer, kGlance);
 }
 
 std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic answer, int milliseconds) {
@@ -288,7 +309,7 @@ std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic a
       continue;
     }
     silent_ = false;
-    if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
+    if (is_answer(*in, question, answer)) {
       // A lane number's new owner is not met before the end of the last one has been heard: that would end the new one.
       if (answer == Topic::met && !in->descriptors.empty() && has_kept_end_of(question.local_peer.lane_number)) {
         keep(std::move(*in));
@@ -315,7 +336,8 @@ bool BrokerClient::say_at_once(const Message& message, std::string_view text) {
 }
 
 std::optional<Incoming> BrokerClient::hear() {
-  const std::lock_guard guard(lock_);
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return std::nullopt;
   if (!kept_.empty()) {
     Incoming in = std::move(kept_.front());
     kept_.pop_front();
@@ -344,7 +366,8 @@ std::optional<Incoming> BrokerClient::hear_first(Predicate&& is_it) {
 }
 
 std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
-  const std::lock_guard guard(lock_);
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return std::nullopt;
   return hear_first([&](const Incoming& in) { return in.message.topic == topic; });
 }
 
@@ -357,8 +380,8 @@ std::optional<Incoming> BrokerClient::hear_introduction() {
 }
 
 bool BrokerClient::over() {
-  const std::lock_guard guard(lock_);
-  return line_.over();
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  return guard && line_.over();
 }
 
 }  // namespace weft::real

@@ -46,15 +46,17 @@ class BrokerClient {
   [[nodiscard]] std::optional<Incoming> call(const Message& question, Topic answer);
   // The same while packets wait: it waits a moment, and for a broker that was silent last time not at all.
   [[nodiscard]] std::optional<Incoming> call_in_passing(const Message& question, Topic answer);
+  // The same, but it asks a silent broker, too, and hardly waits: an answer that is late is for hear().
+  [[nodiscard]] std::optional<Incoming> call_at_a_glance(const Message& question, Topic answer);
   void say(const Message& message, std::string_view text = {});
   // For whoever must not wait. False: it was not said, because there is no room, or the line is in use.
   [[nodiscard]] bool say_at_once(const Message& message, std::string_view text);
-  // Something that the broker said by itself, if there is any.
+  // Something that the broker said by itself, if there is any. Nothing, too, while somebody waits for an answer: this
+  // and what follows never wait. The bell is rung for what that one keeps.
   [[nodiscard]] std::optional<Incoming> hear();
   // The same, of one topic only, what was kept first: the others are kept for hear().
   [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
-  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all. Nothing,
-  // too, while somebody waits for an answer: this never waits.
+  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all.
   [[nodiscard]] std::optional<Incoming> hear_introduction();
   [[nodiscard]] bool over();
   void abandon() {
@@ -66,6 +68,7 @@ class BrokerClient {
   void remember(const Message& said);
   [[nodiscard]] bool claim_ports(Conversation& line);
   void keep(Incoming in);
+  void ring_for_kept() const;
   [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
   // What is kept first. Whatever else arrives is kept.
   template <class Predicate>
