@@ -3,8 +3,10 @@
 
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <net/if.h>
@@ -14,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "world/real/broker/broker_place.h"
 #include "world/real/broker/conversation.h"
 #include "world/real/os/descriptor.h"
 
@@ -50,6 +53,14 @@ void alone(Deed&& deed) {
   ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   if (WEXITSTATUS(status) == kNoNamespace) GTEST_SKIP() << "making network namespaces is not allowed here";
   EXPECT_EQ(WEXITSTATUS(status), kWell);
+}
+
+// That it listens at; empty: there is none.
+inline std::string broker_socket() {
+  for (const std::string& path : broker_sockets().value_or(std::vector<std::string>())) {
+    if (std::filesystem::exists(path)) return path;
+  }
+  return {};
 }
 
 inline pid_t process_of(const Conversation& broker) {

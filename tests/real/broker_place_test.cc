@@ -25,12 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kStranger = 1234;
 
-struct Nobody final : LaneOwner {
-  void on_completion_event(std::uint32_t) override {}
-  void on_async_event() override {}
-  void on_mad(const wire::Address&, const wire::Address&, std::span<const std::byte>) override {}
-};
-
 Settings settings() {
   Settings s;
   s.addresses = {wire::Address::v4(127, 0, 10, 1)};
@@ -146,19 +140,11 @@ TEST(Broker, ThatDoesNotAnswerIsNamed) {
   });
 }
 
-std::string socket_path() {
-  const auto paths = broker_sockets();
-  for (const std::string& path : paths.value_or(std::vector<std::string>())) {
-    if (fs::exists(path)) return path;
-  }
-  return {};
-}
-
 TEST(Broker, IsFoundAgainWhenItsSocketIsRemoved) {
   alone([] {
     const TestLane keeps_it(settings());
     const pid_t process = process_of(call_broker());
-    fs::remove(socket_path());
+    fs::remove(broker_socket());
     return eventually([] { return static_cast<bool>(call_broker()); }) && process_of(call_broker()) == process;
   });
 }
@@ -166,7 +152,7 @@ TEST(Broker, IsFoundAgainWhenItsSocketIsRemoved) {
 TEST(Broker, LeavesNothingBehindAndTheNextRemovesWhatAKilledOneLeft) {
   alone([] {
     if (!BrokerClient::is_there()) return false;
-    const std::string path = socket_path();
+    const std::string path = broker_socket();
     Conversation killed = call_broker();
     kill(process_of(killed), SIGKILL);
     (void)killed.wait(kPatienceMilliseconds);

@@ -15,6 +15,12 @@
 
 namespace weft::real {
 
+struct Nobody final : LaneOwner {
+  void on_completion_event(std::uint32_t) override {}
+  void on_async_event() override {}
+  void on_mad(const wire::Address&, const wire::Address&, std::span<const std::byte>) override {}
+};
+
 class TestLane final : public LaneOwner {
  public:
   explicit TestLane(const Settings& settings) : memory(1 << 20), lane(settings, *this) {

@@ -60,11 +60,7 @@ TEST(Sandbox, WithoutExactWaitsLetsTheLaneSleep) {
 TEST(Sandbox, WithoutSharedMemoryIsTold) {
   alone([] {
     if (!deny(SYS_memfd_create)) return false;
-    struct Nobody final : LaneOwner {
-      void on_completion_event(std::uint32_t) override {}
-      void on_async_event() override {}
-      void on_mad(const wire::Address&, const wire::Address&, std::span<const std::byte>) override {}
-    } owner;
+    Nobody owner;
     Lane lane(settings(), owner);
     const auto attached = lane.attach();
     return !attached && attached.error().code == EPERM && attached.error().what.starts_with("memfd_create ");

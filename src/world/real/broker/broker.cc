@@ -19,6 +19,7 @@
 #include "world/real/broker/broker_place.h"
 #include "world/real/broker/conversation.h"
 #include "world/real/broker/gsi_desk.h"
+#include "world/real/broker/lane_numbers.h"
 #include "world/real/broker/services.h"
 #include "world/real/os/clock.h"
 #include "world/real/os/mapping.h"
@@ -39,8 +40,10 @@ constexpr int kMessages = 64;                      // of one member, before othe
 constexpr rlim_t kReserve = 256;                   // descriptors: for a lane that comes
 constexpr Time kNoDescriptors = milliseconds(20);  // for so long those who call wait, when there is none left for them
 
-// The next broker knows nothing of the lane numbers that this one gave out.
+// The next broker knows nothing of the lane numbers that have no owner any more.
 static_assert(kLinger >= kNumberRests);
+
+bool is_short_of_descriptors(int code) { return code == EMFILE || code == ENFILE; }
 
 struct Member {
   std::uint64_t id = 0;
@@ -117,7 +120,7 @@ class Broker {
     for (;;) {
       Descriptor socket(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) be_deaf();
+        if (is_short_of_descriptors(errno) || errno == ENOBUFS || errno == ENOMEM) be_deaf();
         return;
       }
       ucred other{};
@@ -187,67 +190,66 @@ class Broker {
            has_for_ever(in.descriptors[0].get(), sizeof(SharedStatus)) && is_wake_up(in.descriptors[1].get());
   }
 
-  void welcome(Member& member, Incoming& in) {
+  // Why this lane cannot join, before anything is given to it.
+  static std::optional<Trouble> objection_to(const Member& member, const Incoming& in, std::uint8_t lane_number) {
+    if (in.message.hello.version != kProtocolVersion) {
+      return Trouble{EPROTO, "the broker that runs is of another version of Weft: end the programs that use it first"};
+    }
+    if (in.lacks_descriptors) return too_many_files();
+    if (lane_number == 0) return Trouble{ENOSPC, "all 126 places of this host's programs are taken"};
+    if (!is_sound(in) || member.lane_number != 0) return Trouble{EINVAL, "not a sound greeting"};
+    return std::nullopt;
+  }
+  static Trouble too_many_files() {
+    rlimit limit{};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return {EMFILE,
+            fmt::format("too many open files: the broker (process {}) may have {}, too few for another program. "
+                        "It got that limit (ulimit -Hn) from the program that started it",
+                        getpid(), limit.rlim_cur)};
+  }
+
+  static void refuse(const Member& member, const Trouble& why) {
     Message reply(Topic::welcome);
+    reply.code = why.code;
+    member.talk.say(reply, why.what);
+  }
+
+  void welcome(Member& member, Incoming& in) {
     const Hello& hello = in.message.hello;
-    if (hello.version != kProtocolVersion) {
-      reply.code = EPROTO;
-      member.talk.say(reply, "the broker that runs is of another version of Weft: end the programs that use it first");
-      return;
-    }
     const std::uint8_t lane_number = number_for(in.message.code);
-    if (!is_sound(in) || member.lane_number != 0 || lane_number == 0) {
-      reply.code = lane_number == 0 ? ENOSPC : EINVAL;
-      member.talk.say(reply,
-                      lane_number == 0 ? "all 126 places of this host's programs are taken" : "not a sound greeting");
-      return;
-    }
-    std::vector<int> sockets;
+    if (const auto why = objection_to(member, in, lane_number)) return refuse(member, *why);
+    std::vector<int> given;
     for (std::uint32_t i = 0; i < hello.address_count; ++i) {
       const auto socket = socket_for(hello.addresses[i], lane_number);
-      if (!socket) {
-        reply.code = socket.error().code;
-        member.talk.say(reply, socket.error().what);
-        return;
-      }
-      sockets.push_back(*socket);
+      if (!socket) return refuse(member, socket.error());
+      given.push_back(*socket);
     }
-    for (const int socket : sockets) admit_lane(socket, lane_number);
+    const Descriptor number_lock = listener_.lock_number(lane_number);
+    if (!number_lock && is_short_of_descriptors(errno)) return refuse(member, too_many_files());
+    for (const int socket : given) admit_lane(socket, lane_number);
+    if (number_lock) given.push_back(number_lock.get());
     member.hello = hello;
     member.lane_number = lane_number;
     member.shared_status = std::move(in.descriptors[0]);
     member.wake = std::move(in.descriptors[1]);
     by_number_[lane_number] = &member;
+    Message reply(Topic::welcome);
     reply.lane_number = lane_number;
-    member.talk.say(reply, {}, sockets);
+    member.talk.say(reply, {}, given);
   }
 
-  // A lane that had a lane number before has it in its queue pair numbers: that one, or none.
+  // A lane that had a lane number before has it in its queue pair numbers: that one, or none. Nobody else gets it while
+  // that lane exists, though it may be stopped, and not have come back since the last broker was killed.
   [[nodiscard]] std::uint8_t number_for(int had) {
-    if (had < wire::kFirstLane || had > wire::kLastLane) return free_place();
-    return by_number_[static_cast<std::size_t>(had)] == nullptr ? static_cast<std::uint8_t>(had) : 0;
-  }
-
-  // One that has rested: packets for its last owner may still be under way, and others remember what it spoke. If none
-  // has, the one that has rested longest.
-  [[nodiscard]] std::uint8_t free_place() {
-    const Time now = clock_now();
-    for (std::uint8_t tried = wire::kFirstLane; tried <= wire::kLastLane; ++tried) {
-      const std::uint8_t candidate = next_place_;
-      next_place_ = next_place_ >= highest_place() ? wire::kFirstLane : static_cast<std::uint8_t>(next_place_ + 1);
-      if (by_number_[candidate] == nullptr && now >= rests_until_[candidate]) return candidate;
+    const auto is_here = [&](std::size_t number) { return by_number_[number] != nullptr; };
+    if (had >= wire::kFirstLane && had <= wire::kLastLane) {
+      return is_here(static_cast<std::size_t>(had)) ? 0 : static_cast<std::uint8_t>(had);
     }
-    std::uint8_t found = 0;
-    for (std::uint8_t p = wire::kFirstLane; p <= wire::kLastLane; ++p) {
-      if (by_number_[p] == nullptr && (found == 0 || rests_until_[p] < rests_until_[found])) found = p;
-    }
-    return found;
-  }
-  // Few sockets are opened as long as few programs run.
-  [[nodiscard]] std::uint8_t highest_place() const {
-    std::uint8_t used = 0;
-    for (const auto& [id, member] : members_) used += member->lane_number != 0 ? 1 : 0;
-    return static_cast<std::uint8_t>(std::min<int>(wire::kLastLane, 2 * used + 4));
+    std::size_t lanes = 0;
+    for (const Member* member : by_number_) lanes += member != nullptr ? 1 : 0;
+    return numbers_.choose(clock_now(), lanes,
+                           [&](std::uint8_t number) { return is_here(number) || listener_.is_number_locked(number); });
   }
 
   tl::expected<int, Trouble> socket_for(const wire::Address& address, std::uint8_t lane_number) {
@@ -282,6 +284,7 @@ class Broker {
                         wire::kRocePort, text_of(address))};
   }
   static Trouble explain(Trouble t, const wire::Address& address) {
+    if (is_short_of_descriptors(t.code)) return too_many_files();
     if (t.code == EADDRNOTAVAIL) t.what += fmt::format(". This machine does not have the address {}", text_of(address));
     return t;
   }
@@ -291,7 +294,7 @@ class Broker {
     if (const std::uint8_t lane_number = member.lane_number; lane_number != 0) {
       services_.forget(lane_number);
       by_number_[lane_number] = nullptr;
-      rests_until_[lane_number] = clock_now() + kNumberRests;
+      numbers_.rest(clock_now(), lane_number);
       std::erase_if(channels_,
                     [&](const auto& c) { return c.first.first == lane_number || c.first.second == lane_number; });
       for (const auto& [other_id, other] : members_) {
@@ -346,8 +349,8 @@ class Broker {
     reply.service = wanted;
     const auto port = member.lane_number != 0
                           ? services_.take(member.lane_number, wanted.space, wanted.address, wanted.port)
-                          : std::nullopt;
-    reply.code = port ? 0 : EADDRINUSE;
+                          : tl::unexpected(EADDRINUSE);
+    reply.code = port ? 0 : port.error();
     reply.service.port = port.value_or(0);
     member.talk.say(reply);
   }
@@ -526,8 +529,7 @@ class Broker {
   std::map<std::uint64_t, std::unique_ptr<Member>> members_;
   std::uint64_t next_member_ = kMembers;
   std::array<Member*, 128> by_number_{};
-  std::uint8_t next_place_ = wire::kFirstLane;
-  std::array<Time, 128> rests_until_{};
+  LaneNumbers numbers_;
   std::map<std::uint64_t, Group> groups_;
   std::uint64_t next_group_ = kGroups;
   std::map<Places, Descriptor> channels_;  // of those who have met

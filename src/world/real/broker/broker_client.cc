@@ -24,7 +24,7 @@ namespace weft::real {
 namespace {
 
 constexpr std::size_t kMostKept = 1024;
-constexpr int kMoment = 1000;  // milliseconds: for an answer while packets wait
+constexpr int kMoment = 1000, kGlance = 50;  // milliseconds: for an answer while packets wait
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
 // A broker was killed a moment ago: for so long its programs may still have the address.
 constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
@@ -124,8 +124,9 @@ tl::expected<Conversation, Trouble> reach_broker() {
 }
 
 Trouble silence(const Conversation& line) {
-  return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped?", text_of_other(line.fd()),
-                                 kAnswerWithin / 1000)};
+  return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped, or has it too many "
+                                 "files open?",
+                                 text_of_other(line.fd()), kAnswerWithin / 1000)};
 }
 
 // As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
@@ -154,6 +155,15 @@ Message greeting(const BrokerClient::Self& self) {
 bool is_introduction(const Incoming& in, const Message& question) {
   const bool tells = in.message.code != 0 || !in.descriptors.empty();
   return tells && in.message.local_peer.lane_number == question.local_peer.lane_number;
+}
+
+// An answer may be that to an earlier call which was not waited for.
+bool is_answer(const Incoming& in, const Message& question, Topic topic) {
+  if (in.message.topic != topic) return false;
+  if (topic == Topic::met) return is_introduction(in, question);
+  if (topic != Topic::consulted) return true;
+  const LocalPeerInfo &about = in.message.local_peer, &asked = question.local_peer;
+  return about.lane_number == asked.lane_number && about.address == asked.address;
 }
 
 bool is_arrival(const Incoming& in) {
@@ -200,7 +210,9 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
       continue;
     }
     if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
-    if (in->descriptors.size() != self.addresses.size()) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    if (in->lacks_descriptors) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+    if (in->descriptors.size() < self.addresses.size())
+      return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
     const auto lane_number = static_cast<std::uint8_t>(in->message.lane_number);
     if (self.lane_number != 0 && lane_number != self.lane_number)
       return tl::unexpected(Trouble{EPROTO, "the broker gave another place"});
@@ -208,6 +220,9 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     if (!claim_ports(*line)) continue;
     line_ = std::move(*line);
     silent_ = false;
+    // One that comes back has its lock still.
+    if (in->descriptors.size() > self.addresses.size()) number_lock_ = std::move(in->descriptors.back());
+    in->descriptors.resize(self.addresses.size());
     return Joined{lane_number, std::move(in->descriptors)};
   }
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});
@@ -216,6 +231,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
 void BrokerClient::leave() {
   const std::lock_guard guard(lock_);
   line_ = {};
+  number_lock_.reset();
   kept_.clear();
 }
 
@@ -254,7 +270,11 @@ void BrokerClient::set_bell(int eventfd) {
 void BrokerClient::keep(Incoming in) {
   if (in.message.topic == Topic::datagram && kept_.size() >= kMostKept) return;  // packets may be lost, news may not
   kept_.push_back(std::move(in));
-  if (bell_ >= 0) (void)eventfd_write(bell_, 1);
+  ring_for_kept();
+}
+
+void BrokerClient::ring_for_kept() const {
+  if (!kept_.empty() && bell_ >= 0) (void)eventfd_write(bell_, 1);
 }
 
 bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
@@ -264,13 +284,21 @@ bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
 std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
   const std::lock_guard guard(lock_);
   if (!line_ || !line_.say(question)) return std::nullopt;
-  return answer_to(question, answer, kAnswerWithin);
+  auto in = answer_to(question, answer, kAnswerWithin);
+  ring_for_kept();  // who heard the bell meanwhile may have found the line in use
+  return in;
 }
 
 std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
-  const std::lock_guard guard(lock_);
-  if (silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard || silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
   return answer_to(question, answer, kMoment);
+}
+
+std::optional<Incoming> BrokerClient::call_at_a_glance(const Message& question, Topic answer) {
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard || !line_ || !line_.say_at_once(question, {}) || silent_) return std::nullopt;
+  return answer_to(question, answer, kGlance);
 }
 
 std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic answer, int milliseconds) {
@@ -282,7 +310,7 @@ std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic a
       continue;
     }
     silent_ = false;
-    if (in->message.topic == answer && (answer != Topic::met || is_introduction(*in, question))) {
+    if (is_answer(*in, question, answer)) {
       // A lane number's new owner is not met before the end of the last one has been heard: that would end the new one.
       if (answer == Topic::met && !in->descriptors.empty() && has_kept_end_of(question.local_peer.lane_number)) {
         keep(std::move(*in));
@@ -309,7 +337,8 @@ bool BrokerClient::say_at_once(const Message& message, std::string_view text) {
 }
 
 std::optional<Incoming> BrokerClient::hear() {
-  const std::lock_guard guard(lock_);
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return std::nullopt;
   if (!kept_.empty()) {
     Incoming in = std::move(kept_.front());
     kept_.pop_front();
@@ -321,10 +350,9 @@ std::optional<Incoming> BrokerClient::hear() {
   return in;
 }
 
-std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
-  const std::lock_guard guard(lock_);
-  const auto about = [&](const Incoming& in) { return in.message.topic == topic; };
-  if (const auto first = std::find_if(kept_.begin(), kept_.end(), about); first != kept_.end()) {
+template <class Predicate>
+std::optional<Incoming> BrokerClient::hear_first(Predicate&& is_it) {
+  if (const auto first = std::find_if(kept_.begin(), kept_.end(), is_it); first != kept_.end()) {
     Incoming in = std::move(*first);
     kept_.erase(first);
     return in;
@@ -332,36 +360,29 @@ std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
   while (line_) {
     auto in = line_.hear();
     if (in) silent_ = false;
-    if (!in || about(*in)) return in;
+    if (!in || is_it(*in)) return in;
     keep(std::move(*in));
   }
   return std::nullopt;
+}
+
+std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return std::nullopt;
+  return hear_first([&](const Incoming& in) { return in.message.topic == topic; });
 }
 
 std::optional<Incoming> BrokerClient::hear_introduction() {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard) return std::nullopt;
   // A lane number's new owner is not met before the end of the last one has been heard.
-  const auto may_be_met = [&](const Incoming& in) {
-    return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number);
-  };
-  if (const auto first = std::find_if(kept_.begin(), kept_.end(), may_be_met); first != kept_.end()) {
-    Incoming in = std::move(*first);
-    kept_.erase(first);
-    return in;
-  }
-  while (line_) {
-    auto in = line_.hear();
-    if (in) silent_ = false;
-    if (!in || may_be_met(*in)) return in;
-    keep(std::move(*in));
-  }
-  return std::nullopt;
+  return hear_first(
+      [&](const Incoming& in) { return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number); });
 }
 
 bool BrokerClient::over() {
-  const std::lock_guard guard(lock_);
-  return line_.over();
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  return guard && line_.over();
 }
 
 }  // namespace weft::real

@@ -46,28 +46,38 @@ class BrokerClient {
   [[nodiscard]] std::optional<Incoming> call(const Message& question, Topic answer);
   // The same while packets wait: it waits a moment, and for a broker that was silent last time not at all.
   [[nodiscard]] std::optional<Incoming> call_in_passing(const Message& question, Topic answer);
+  // The same, but it asks a silent broker, too, and hardly waits: an answer that is late is for hear().
+  [[nodiscard]] std::optional<Incoming> call_at_a_glance(const Message& question, Topic answer);
   void say(const Message& message, std::string_view text = {});
   // For whoever must not wait. False: it was not said, because there is no room, or the line is in use.
   [[nodiscard]] bool say_at_once(const Message& message, std::string_view text);
-  // Something that the broker said by itself, if there is any.
+  // Something that the broker said by itself, if there is any. Nothing, too, while somebody waits for an answer: this
+  // and what follows never wait. The bell is rung for what that one keeps.
   [[nodiscard]] std::optional<Incoming> hear();
   // The same, of one topic only, what was kept first: the others are kept for hear().
   [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
-  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all. Nothing,
-  // too, while somebody waits for an answer: this never waits.
+  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all.
   [[nodiscard]] std::optional<Incoming> hear_introduction();
   [[nodiscard]] bool over();
-  void abandon() { line_.close(); }
+  void abandon() {
+    line_.close();
+    number_lock_.reset();
+  }
 
  private:
   void remember(const Message& said);
   [[nodiscard]] bool claim_ports(Conversation& line);
   void keep(Incoming in);
+  void ring_for_kept() const;
   [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
+  // What is kept first. Whatever else arrives is kept.
+  template <class Predicate>
+  [[nodiscard]] std::optional<Incoming> hear_first(Predicate&& is_it);
   [[nodiscard]] std::optional<Incoming> answer_to(const Message& question, Topic answer, int milliseconds);
 
   std::mutex lock_;
   Conversation line_;
+  Descriptor number_lock_;  // on our lane number: it outlives the broker
   int bell_ = -1;
   std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
   std::deque<Incoming> kept_;

@@ -56,14 +56,30 @@ Descriptor lock_file(const std::string& path, int flags) {
   return {};
 }
 
-// Of brokers that were killed, in network namespaces that may be gone.
+// Of open file descriptions, and not of processes: it goes with its descriptors, from hand to hand. The first byte is
+// nobody's, as lane numbers are from 1 on.
+struct flock byte_lock(off_t byte, off_t bytes) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = bytes;
+  return lock;
+}
+bool has_byte_lock(int file, off_t byte, off_t bytes) {
+  struct flock lock = byte_lock(byte, bytes);
+  return file >= 0 && fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+constexpr off_t kAllBytes = 0;  // to the end, wherever that is
+
+// Of brokers that were killed, in network namespaces that may be gone, with all their lanes.
 void remove_leftovers(const std::string& folder) {
   std::error_code error;
   for (const fs::directory_entry& one : fs::directory_iterator(folder, error)) {
     const std::string name = one.path().filename();
     if (!name.starts_with(kSocket) || !name.ends_with(kLock)) continue;
     const Descriptor lock = lock_file(one.path(), 0);
-    if (!lock) continue;
+    if (!lock || has_byte_lock(lock.get(), 0, kAllBytes)) continue;
     ::unlink((folder + "/" + name.substr(0, name.size() - kLock.size())).c_str());
     ::unlink(one.path().c_str());
   }
@@ -169,13 +185,26 @@ BrokerListener& BrokerListener::operator=(BrokerListener&& other) noexcept {
 
 bool BrokerListener::is_found() const { return socket_ && inode_of(path_) == inode_; }
 
+Descriptor BrokerListener::lock_number(std::uint8_t lane_number) const {
+  errno = ENOENT;
+  if (!lock_) return {};
+  Descriptor file(::open((path_ + std::string(kLock)).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  struct flock lock = byte_lock(lane_number, 1);
+  return file && fcntl(file.get(), F_OFD_SETLK, &lock) == 0 ? std::move(file) : Descriptor();
+}
+
+bool BrokerListener::is_number_locked(std::uint8_t lane_number) const {
+  return has_byte_lock(lock_.get(), lane_number, 1);
+}
+
 // Whoever calls just now finds nobody, and starts another.
 void BrokerListener::release() {
   if (!lock_) return;
   const std::string lock = path_ + std::string(kLock);
   struct stat facts {};
   if (is_found()) ::unlink(path_.c_str());
-  if (fstat(lock_.get(), &facts) == 0 && facts.st_ino == inode_of(lock)) ::unlink(lock.c_str());
+  const bool is_needed = has_byte_lock(lock_.get(), 0, kAllBytes);
+  if (!is_needed && fstat(lock_.get(), &facts) == 0 && facts.st_ino == inode_of(lock)) ::unlink(lock.c_str());
   socket_.reset();
   lock_.reset();
   if (folder_ == own_folder()) (void)::rmdir(folder_.c_str());

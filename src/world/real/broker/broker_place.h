@@ -3,6 +3,7 @@
 // is: neither $XDG_RUNTIME_DIR nor $TMPDIR is asked.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ namespace weft::real {
 [[nodiscard]] std::string text_of_user(uid_t user);
 
 // The socket that a broker listens at. A lock beside it says that its owner is alive. One that was killed leaves both
-// to the next. They go with their owner, and so does a folder of our own.
+// to the next. They go with their owner, and so does a folder of our own. But the lock file stays while lanes that have
+// not come back keep numbers locked in it.
 class BrokerListener {
  public:
   // EADDRINUSE: there is a broker already.
@@ -44,6 +46,12 @@ class BrokerListener {
   // Can it still be found? Its folder goes when its user's session ends.
   [[nodiscard]] bool is_found() const;
   void release();
+
+  // A lane's lock on its number, for the lane to keep: on a byte of the lock file. The kernel ends it with the last
+  // descriptor of it. So the next broker knows which numbers have an owner, though it has heard of none. Empty: the
+  // lane has it already, or it cannot be had (errno).
+  [[nodiscard]] Descriptor lock_number(std::uint8_t lane_number) const;
+  [[nodiscard]] bool is_number_locked(std::uint8_t lane_number) const;
 
  private:
   std::string folder_, path_;

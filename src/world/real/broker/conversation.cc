@@ -62,9 +62,10 @@ void take_descriptors(const msghdr& header, std::vector<Descriptor>& out) {
   }
 }
 
-// Some came for which this process has no room. An introduction without them would mean that the other has left.
+// An introduction without descriptors would mean that the other has left.
 void forget_descriptors(Incoming& in) {
   in.descriptors.clear();
+  in.lacks_descriptors = true;
   if (in.message.topic == Topic::met) in.message.code = EMFILE;
 }
 

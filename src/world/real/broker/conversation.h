@@ -21,6 +21,7 @@ struct Incoming {
   Message message;
   std::string text;
   std::vector<Descriptor> descriptors;
+  bool lacks_descriptors = false;  // some came for which this process has no room: then there are none
 };
 
 class Conversation {

@@ -14,13 +14,14 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 6;
+inline constexpr std::uint32_t kProtocolVersion = 7;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
 
 // clang-format off
 enum class Topic : std::uint32_t {
-  hello, welcome,             // a lane joins: + its status page, its eventfd / its number: + a UDP socket an address
+  hello, welcome,             // a lane joins: + its status page, its eventfd
+                              // its number: + a UDP socket an address, and its lock on the number, if it is new
   bind, bound,                // a port of a port space
   release, listen,
   consult, consulted,         // what does a lane on this host speak? Number 0: is there one at this address?

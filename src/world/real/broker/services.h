@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
+#include <map>
+#include <utility>
+
+#include <tl/expected.hpp>
 
 #include "wire/types.h"
 #include "world/real/broker/messages.h"
@@ -12,9 +14,12 @@ namespace weft::real {
 
 class Services {
  public:
-  // The port taken, or nothing: it is another's, or none is free. Port 0 chooses one; zeros are every address.
-  [[nodiscard]] std::optional<std::uint16_t> take(std::uint8_t lane_number, std::uint16_t space,
-                                                  const wire::Address& address, std::uint16_t port);
+  static constexpr std::size_t kMost = 131'072;  // ports of all lanes
+
+  // The port taken. EADDRINUSE: it is another's, or none is free; ENOMEM: so many are taken as there may be. Port 0
+  // chooses one; zeros are every address.
+  [[nodiscard]] tl::expected<std::uint16_t, int> take(std::uint8_t lane_number, std::uint16_t space,
+                                                      const wire::Address& address, std::uint16_t port);
   void release(std::uint8_t lane_number, std::uint16_t space, const wire::Address& address, std::uint16_t port);
   void listen(std::uint8_t lane_number, std::uint16_t space, const wire::Address& address, std::uint16_t port, bool on);
   // Where a request for this service goes; 0: nobody listens.
@@ -24,17 +29,18 @@ class Services {
  private:
   struct Entry {
     std::uint8_t lane_number = 0;
-    std::uint16_t space = 0, port = 0;
     wire::Address address{};
     std::uint32_t uses = 0;  // a program may bind a port again: its listener and what it accepts share it
     bool listening = false;
   };
-  [[nodiscard]] Entry* find(std::uint8_t lane_number, std::uint16_t space, const wire::Address& address,
-                            std::uint16_t port);
+  using Entries = std::multimap<std::pair<std::uint16_t, std::uint16_t>, Entry>;  // by port space and port
+
+  [[nodiscard]] Entries::iterator find(std::uint8_t lane_number, std::uint16_t space, const wire::Address& address,
+                                       std::uint16_t port);
   [[nodiscard]] bool is_free(std::uint8_t lane_number, std::uint16_t space, const wire::Address& address,
                              std::uint16_t port) const;
 
-  std::vector<Entry> entries_;
+  Entries entries_;
   std::uint16_t next_port_ = kFirstDynamicPort;
   static constexpr std::uint16_t kFirstDynamicPort = 32768, kLastDynamicPort = 60999;  // as Linux
 };

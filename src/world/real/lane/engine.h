@@ -114,7 +114,8 @@ class Lane::Engine : public PrintsStats {
   void hear_doorbell(Time now, std::uint32_t slot);
   void learn_of(std::uint32_t slot);
   [[gnu::cold]] void consult(Time now, std::uint32_t slot);
-  [[nodiscard]] std::optional<wire::DialectVersions> ask_broker(const Negotiation::Peer& peer);
+  [[nodiscard]] std::optional<Message> ask_broker(const Negotiation::Peer& peer);
+  void on_consulted(const Message& late);
   void negotiate(Time now);
   void settle_dialect(const Negotiation::Settled& settled);
   [[nodiscard]] bool heard_about_dialect(const wire::Flow& flow, std::span<const std::byte> mad);

@@ -47,11 +47,13 @@ void Lane::Engine::consult(Time now, std::uint32_t slot) {
   const Negotiation::Peer peer = Negotiation::peer_of(connection);
   Outcome outcome = negotiation_.find(now, peer);
   if (outcome == Outcome::unknown) {
-    if (const auto versions = ask_broker(peer)) {
-      outcome = negotiation_.learn(now, peer, *versions);
+    const auto answer = ask_broker(peer);
+    if (answer && answer->code == 0) {
+      outcome = negotiation_.learn(now, peer, answer->local_peer.versions).outcome;
     } else {
       const std::uint64_t secret = random_.next() >> 8;
-      outcome = negotiation_.ask(now, connection, std::uint64_t{port_.lane_number()} << 56 | secret);
+      const auto broker = answer ? Negotiation::Broker::does_not_know : Negotiation::Broker::is_late;
+      outcome = negotiation_.ask(now, connection, std::uint64_t{port_.lane_number()} << 56 | secret, broker);
       negotiate(now);
       port_.flush();
     }
@@ -59,15 +61,21 @@ void Lane::Engine::consult(Time now, std::uint32_t slot) {
   if (outcome != Outcome::waiting) qp->decide(dialect_of(outcome));
 }
 
-// A lane on this host is the broker's to tell of, at once and without the wire.
-std::optional<wire::DialectVersions> Lane::Engine::ask_broker(const Negotiation::Peer& peer) {
+// A lane on this host is the broker's to tell of, at once and without the wire. The lane's lock is held meanwhile: a
+// broker that is late is not waited for. Its answer is heard when it comes.
+std::optional<Message> Lane::Engine::ask_broker(const Negotiation::Peer& peer) {
   Message question(Topic::consult);
   question.local_peer = {.address = {peer.address}, .lane_number = peer.lane_number};
-  const auto in = broker_.call(question, Topic::consulted);
-  if (!in || in->message.code != 0) return std::nullopt;
-  const LocalPeerInfo& about = in->message.local_peer;  // not that of an earlier call which was not waited for
-  if (about.lane_number != peer.lane_number || about.address.bytes != peer.address) return std::nullopt;
-  return about.versions;
+  const auto in = broker_.call_at_a_glance(question, Topic::consulted);
+  return in ? std::optional(in->message) : std::nullopt;
+}
+
+void Lane::Engine::on_consulted(const Message& late) {
+  const LocalPeerInfo& about = late.local_peer;
+  const Negotiation::Peer peer{about.address.bytes, static_cast<std::uint8_t>(about.lane_number)};
+  if (late.code != 0) return negotiation_.broker_does_not_know(clock_now(), peer);
+  settle_dialect(negotiation_.learn(clock_now(), peer, about.versions));
+  if (device_.doorbells_waiting()) rang();
 }
 
 void Lane::Engine::negotiate(Time now) {

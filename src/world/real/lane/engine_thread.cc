@@ -191,6 +191,7 @@ void Lane::Engine::hear_broker(Guard& guard) {
   while (auto in = broker_.hear()) {
     switch (in->message.topic) {
       case Topic::met: on_met(*in); break;
+      case Topic::consulted: on_consulted(in->message); break;
       case Topic::asked: answer(*in); break;
       case Topic::datagram: on_datagram(*in, guard); break;
       default: break;

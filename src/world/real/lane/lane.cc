@@ -32,6 +32,7 @@ tl::expected<std::uint16_t, Trouble> Lane::bind_service(std::uint16_t space, con
   m.service = {.space = space, .port = port, .on = 0, .address = address};
   const auto in = engine_->broker().call(m, Topic::bound);
   if (!in) return tl::unexpected(Trouble{ENETDOWN, "the broker does not answer"});
+  if (in->message.code == ENOMEM) return tl::unexpected(Trouble{ENOMEM, "the broker's table of ports is full"});
   if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, "the port is in use"});
   return in->message.service.port;
 }

@@ -19,18 +19,30 @@ Negotiation::Outcome Negotiation::find(Time now, const Peer& peer) const {
   return silent != silent_.end() && now - silent->second < kSilent ? Outcome::roce : Outcome::unknown;
 }
 
-Negotiation::Outcome Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions) {
+Negotiation::Settled Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions) {
   make_room(now);
-  return settle(peer, entries_[peer], wire::common_version(own_, versions), now + kCertain).outcome;
+  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, versions), now + kCertain);
+  plan_next();
+  return settled;
 }
 
-Negotiation::Outcome Negotiation::ask(Time now, const Connection& c, std::uint64_t transaction) {
+void Negotiation::broker_does_not_know(Time now, const Peer& peer) {
+  const auto it = entries_.find(peer);
+  if (it == entries_.end() || !it->second.asking) return;
+  Entry& entry = it->second;
+  if (entry.tries == kTries && entry.due == entry.gives_up_from) entry.due = now;
+  entry.gives_up_from = 0;
+  plan_next();
+}
+
+Negotiation::Outcome Negotiation::ask(Time now, const Connection& c, std::uint64_t transaction, Broker broker) {
   make_room(now);
   const Peer peer = peer_of(c);
   if (entries_.size() >= kMaxPeers && !entries_.contains(peer)) return Outcome::roce;  // more than anybody asks at once
   Entry& entry = entries_[peer];
   if (!entry.asking) {
     entry = {.asking = true, .asked = now, .due = now};
+    if (broker == Broker::is_late) entry.gives_up_from = now + kBrokerWithin;
     entry.question = {.from = c.own_address, .to = c.peer_address};
     entry.question.mad = {.transaction = transaction, .versions = own_, .asker = c.own, .about = c.peer};
     next_ = std::min(next_, now);

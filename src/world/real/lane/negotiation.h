@@ -48,6 +48,7 @@ class Negotiation {
   static constexpr Time kHearsay =
       milliseconds(500);                       // what a peer says of itself by asking; it may have been under way
   static constexpr Time kSilent = seconds(5);  // then the address is asked again, and nobody waits for it
+  static constexpr Time kBrokerWithin = seconds(5);
   static constexpr std::size_t kMaxPeers = 4096;
 
   explicit Negotiation(wire::DialectVersions own) : own_(own) {}
@@ -57,10 +58,13 @@ class Negotiation {
   // What to speak with this peer, as far as it is known.
   [[nodiscard]] Outcome find(Time now, const Peer& peer) const;
   // The lane number is a local peer's, and this is what it speaks.
-  Outcome learn(Time now, const Peer& peer, const wire::DialectVersions& versions);
+  Settled learn(Time now, const Peer& peer, const wire::DialectVersions& versions);
   // Begins to ask, unless that is under way: waiting. An address that was silent is asked again, but is roce meanwhile.
   // The upper byte of a transaction says whom the answer is for; all of it nobody can guess.
-  Outcome ask(Time now, const Connection& connection, std::uint64_t transaction);
+  // While our broker has not said whether it knows the peer, nobody gives up.
+  enum class Broker : std::uint8_t { does_not_know, is_late };
+  Outcome ask(Time now, const Connection& connection, std::uint64_t transaction, Broker broker = Broker::does_not_know);
+  void broker_does_not_know(Time now, const Peer& peer);
 
   // A management datagram from this address. What follows from it; unknown: nothing.
   [[nodiscard]] Settled on_answer(Time now, const wire::Address& from, const wire::VendorMad& answer);
@@ -74,6 +78,10 @@ class Negotiation {
     std::vector<Settled> given_up;
     for (auto& [peer, entry] : entries_) {
       if (!entry.asking || entry.due > now) continue;
+      if (entry.tries == kTries && now < entry.gives_up_from) {
+        entry.due = entry.gives_up_from;
+        continue;
+      }
       if (entry.tries == kTries) {
         given_up.push_back({peer, Outcome::roce, true});
         continue;
@@ -93,7 +101,7 @@ class Negotiation {
     Outcome outcome = Outcome::unknown;
     Time until = 0;  // the outcome holds
     bool asking = false;
-    Time asked = 0, due = 0;
+    Time asked = 0, due = 0, gives_up_from = 0;
     std::uint32_t tries = 0;
     Question question{};
   };

@@ -65,6 +65,33 @@ TEST(Negotiation, AsksThePeerAndGoesByItsAnswer) {
   EXPECT_EQ(side.wants(milliseconds(2), connection()), Outcome::srnic);
 }
 
+// The peer may be on this host, where only the broker can tell, and it answers the wire no sooner.
+TEST(Negotiation, GivesNobodyUpWhileTheBrokerIsLate) {
+  Side side;
+  const auto ask = [&](std::uint8_t peer_place, std::uint64_t transaction) {
+    return side.negotiation.ask(0, connection(1, peer_place), transaction, Negotiation::Broker::is_late);
+  };
+  ASSERT_EQ(ask(2, 1), Outcome::waiting);
+  ASSERT_EQ(ask(3, 2), Outcome::waiting);
+  for (Time now = 0; now < seconds(2); now += milliseconds(1)) side.pass(now);
+  EXPECT_EQ(side.asked.size(), 2 * Negotiation::kTries);
+  EXPECT_TRUE(side.settled.empty());
+  EXPECT_EQ(side.negotiation.learn(seconds(2), {kThere.bytes, 2}, kOurs).outcome, Outcome::srnic);
+  side.negotiation.broker_does_not_know(seconds(2), {kThere.bytes, 3});
+  side.pass(seconds(2));
+  ASSERT_EQ(side.settled.size(), 1U);
+  EXPECT_EQ(side.settled[0].outcome, Outcome::roce);
+  EXPECT_EQ(side.negotiation.next_deadline(), kNever);
+}
+
+TEST(Negotiation, DoesNotWaitForTheBrokerForEver) {
+  Side side;
+  ASSERT_EQ(side.negotiation.ask(0, connection(), 1, Negotiation::Broker::is_late), Outcome::waiting);
+  EXPECT_EQ(side.exhaust(0), Negotiation::kBrokerWithin);
+  ASSERT_EQ(side.settled.size(), 1U);
+  EXPECT_EQ(side.settled[0].outcome, Outcome::roce);
+}
+
 TEST(Negotiation, AsksOnceForThousandsOfConnections) {
   Side side;
   for (std::uint32_t i = 0; i < 5000; ++i) {
@@ -212,8 +239,8 @@ TEST(Negotiation, NobodyElsesAnswerCounts) {
 
 TEST(Negotiation, ALocalPeerNeedsNoQuestion) {
   Side side;
-  EXPECT_EQ(side.negotiation.learn(0, {kThere.bytes, 2}, kOurs), Outcome::srnic);
-  EXPECT_EQ(side.negotiation.learn(0, {kThere.bytes, 3}, kRoceOnly), Outcome::roce);
+  EXPECT_EQ(side.negotiation.learn(0, {kThere.bytes, 2}, kOurs).outcome, Outcome::srnic);
+  EXPECT_EQ(side.negotiation.learn(0, {kThere.bytes, 3}, kRoceOnly).outcome, Outcome::roce);
   EXPECT_EQ(side.wants(1, connection(1, 2)), Outcome::srnic);
   EXPECT_EQ(side.wants(1, connection(1, 3)), Outcome::roce);
   EXPECT_TRUE(side.asked.empty());
