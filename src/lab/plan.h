@@ -65,6 +65,7 @@ struct Plot {
   std::vector<std::size_t> series;  // that are in it
   std::vector<PlotPoint> claimed;
   std::vector<PlotBand> bands;
+  std::vector<PlotBand> paper;  // what the paper says of others, which are not run here; y of one value is a line
 };
 
 struct ClaimRow {

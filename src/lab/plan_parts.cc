@@ -137,9 +137,9 @@ Done read_axis(const toml::table& table, const FilePosition& place, Plan& plan) 
 
 namespace {
 
-constexpr std::array<std::string_view, 13> kPlot{"kind",    "title",   "x",       "y",       "metric",
+constexpr std::array<std::string_view, 14> kPlot{"kind",    "title",   "x",       "y",       "metric",
                                                  "x_title", "y_title", "x_scale", "y_scale", "y_range",
-                                                 "series",  "claimed", "band"};
+                                                 "series",  "claimed", "band",    "paper"};
 constexpr std::array<std::string_view, 4> kScales{"linear", "log2", "log", "steps"};
 
 tl::expected<Scale, std::string> read_scale(const toml::table& table, std::string_view key, const FilePosition& place) {
@@ -191,7 +191,11 @@ tl::expected<PlotBand, std::string> read_band(const toml::node& node, const File
   PlotBand out;
   Done done = check_keys(*band, place, kKeys);
   if (done) done = read_range(band->get("x"), place, out.x_least, out.x_most);
-  if (done) done = read_range(band->get("y"), place, out.y_least, out.y_most);
+  if (const auto one = (*band)["y"].value<double>(); one) {
+    out.y_least = out.y_most = one;
+  } else if (done) {
+    done = read_range(band->get("y"), place, out.y_least, out.y_most);
+  }
   if (!done) return Problem(done.error());
   out.label = (*band)["label"].value_or(std::string());
   return out;
@@ -281,6 +285,7 @@ Done read_plot(const toml::table& table, const FilePosition& place, Plan& plan) 
   if (done) done = read_plot_series(table, place, plan, plot);
   if (done) done = read_marks(table, "claimed", place, plot.claimed, read_claimed);
   if (done) done = read_marks(table, "band", place, plot.bands, read_band);
+  if (done) done = read_marks(table, "paper", place, plot.paper, read_band);
   if (!done) return done;
   if (plot.x_title.empty()) plot.x_title = plan.axes[plot.x_axis].title;
   if (plot.title.empty()) plot.title = plan.title;

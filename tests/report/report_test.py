@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browser import Browser  # noqa: E402
@@ -43,9 +44,11 @@ FAINT = """(() => {
   })).filter((f, i, all) => f && all.indexOf(f) === i);
 })()"""
 
-# Words that lie on other words in a figure's margins, or stick out of it.
+# Words that lie on other words or on points, or stick out of a figure.
 CLASHES = """[...document.querySelectorAll('svg.plot')].flatMap(svg => {
-  const words = [...svg.querySelectorAll('.tick, .name')].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const boxes = kinds => [...svg.querySelectorAll(kinds)].map(t => [t.textContent || t.getAttribute('class'),
+    t.getBoundingClientRect()]);
+  const words = boxes('.tick, .name'), said = boxes('.said'), points = boxes('.pt:not(.cell), .claim:not(.bars)');
   const room = svg.closest('figure').getBoundingClientRect();
   const out = words.filter(([, b]) => b.left < room.left || b.right > room.right).map(([t]) => t + ' sticks out');
   for (let i = 0; i < words.length; ++i) for (let j = i + 1; j < words.length; ++j) {
@@ -53,6 +56,11 @@ CLASHES = """[...document.querySelectorAll('svg.plot')].flatMap(svg => {
     if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
         Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
       out.push(words[i][0] + ' lies on ' + words[j][0]);
+  }
+  for (const [text, a] of said) for (const [other, b] of [...words, ...points, ...said]) {
+    if (other !== text && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
+      out.push(text + ' covers ' + other);
   }
   return out.map(o => svg.closest('figure').id + ': ' + o);
 })"""
@@ -130,6 +138,30 @@ class Report(unittest.TestCase):
         self.browser.value("document.querySelector('a[href=\"#profile-srnic\"]').click()")
         self.browser.value("new Promise(r => setTimeout(r, 50))")
         self.assertTrue(self.browser.value("document.getElementById('profile-srnic').open"))
+
+    def test_the_pointer_is_told_the_values(self):
+        self.browser.open(self.page.resolve().as_uri(), 1400)
+        said = self.browser.value("""(() => {
+          const point = document.querySelector('svg.plot .pt'), box = point.getBoundingClientRect();
+          point.dispatchEvent(new PointerEvent('pointermove',
+            {bubbles: true, clientX: box.left + 2, clientY: box.top + 2}));
+          const hover = document.querySelector('.hover');
+          return [hover.hidden, hover.textContent, point.getAttribute('aria-label')];
+        })()""")
+        self.assertEqual(said[0], False)
+        self.assertRegex(said[1], r"^.+: [\d.]+.* at [\d.]+")
+        self.assertEqual(said[1], said[2])
+
+    def test_each_figure_is_a_file(self):
+        self.browser.open(self.page.resolve().as_uri(), 1400)
+        for figure in self.browser.value(FIGURES):
+            with self.subTest(figure=figure["id"]):
+                root = ElementTree.parse(FOLDER / "figures" / f"{figure['id']}.svg").getroot()
+                points = [e for e in root.iter() if e.get("class", "").split()[:1] == ["pt"]]
+                self.assertEqual(len(points), figure["points"])
+                with open(FOLDER / "figures" / f"{figure['id']}.csv", encoding="utf-8", newline="") as file:
+                    rows = [r for r in csv.reader(file) if not r[0].startswith(("claimed: ", "paper: "))]
+                self.assertEqual(len(rows), 1 + figure["points"])
 
     def broken(self, old, new, says):
         """The page with something wrong: is it seen?"""

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/experiment/output.h"
+#include "lab/csv_cell.h"
 #include "lab/judge.h"
 #include "lab/metrics.h"
 
@@ -70,13 +71,6 @@ nlohmann::json absent_of(const lab::JudgedClaim& judged, nlohmann::json out) {
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
-  return out + '"';
-}
-
 // Whatever any of them sweeps, a column each.
 std::vector<std::string> axes_of(const std::vector<Study>& studies) {
   std::vector<std::string> all;
@@ -118,17 +112,18 @@ std::string verdicts_json(const std::vector<Study>& studies) {
 std::string points_csv(const std::vector<Study>& studies) {
   const std::vector<std::string> axes = axes_of(studies);
   std::string text = "experiment,series,profile";
-  for (const std::string& key : axes) text += "," + quoted(key);
+  for (const std::string& key : axes) text += "," + lab::csv_cell(key);
   text += ",seed,metric,unit,value,failure\n";
   for (const Study& study : studies) {
     for (const lab::Sample& sample : study.samples) {
       for (std::size_t i = 0; i < study.points.size(); ++i) {
         const lab::Point& point = study.points[i];
-        const std::string head = fmt::format(
-            "{},{},{}{},{}", quoted(study.plan->id), quoted(study.plan->series[point.series].name),
-            quoted(point.setting.profile.name), where_cells(study, point, axes), point.setting.seed + sample.number);
+        const std::string head =
+            fmt::format("{},{},{}{},{}", lab::csv_cell(study.plan->id),
+                        lab::csv_cell(study.plan->series[point.series].name), lab::csv_cell(point.setting.profile.name),
+                        where_cells(study, point, axes), point.setting.seed + sample.number);
         const lab::PointResult& result = sample.results[i];
-        if (!result.failure.empty()) text += fmt::format("{},,,,{}\n", head, quoted(result.failure));
+        if (!result.failure.empty()) text += fmt::format("{},,,,{}\n", head, lab::csv_cell(result.failure));
         for (const lab::Metric& metric : lab::kMetrics) {
           const auto value = metric_of(result, metric.name);
           if (value) text += fmt::format("{},{},{},{},\n", head, metric.name, metric.unit, *value);

@@ -11,6 +11,7 @@
 #include "cli/experiment/progress.h"
 #include "cli/numbers.h"
 #include "lab/judge.h"
+#include "lab/report/figure.h"
 #include "lab/report/page.h"
 #include "lab/sweep.h"
 
@@ -23,11 +24,28 @@ using lab::Verdict;
 constexpr unsigned kMostSeeds = 1000;
 constexpr std::size_t kSeeds = 10, kQuickSeeds = 3;
 
+bool write_figures(const std::vector<Study>& studies, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const Study& study : studies) {
+    const std::vector<lab::Plot>& plots = study.plan->plots;
+    for (std::size_t i = 0; i < plots.size(); ++i) {
+      const std::string id = lab::figure_id(*study.plan, i);
+      if (!write_file(folder / (id + ".svg"), lab::figure_svg(study, plots[i], id)) ||
+          !write_file(folder / (id + ".csv"), lab::figure_csv(study, plots[i]))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool write_report(const std::vector<Study>& studies, const ExperimentOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(options.report, error);
   const std::filesystem::path path = std::filesystem::path(options.report) / "index.html";
   if (!write_file(path, lab::html_page(studies))) return false;
+  if (!write_figures(studies, std::filesystem::path(options.report) / "figures")) return false;
   fmt::print(stderr, "report: {}\n", path.string());
   return true;
 }

@@ -11,7 +11,8 @@ void add_experiment_options(CLI::App& app, ExperimentOptions& options) {
   app.add_flag("--json", options.json, "Print the verdicts as JSON");
   app.add_option("--csv", options.csv, "Write every measured number to this file ('-': standard output)")
       ->type_name("FILE");
-  app.add_option("--report", options.report, "Write a page with the figures to index.html in this folder")
+  app.add_option("--report", options.report,
+                 "Write a page with the figures to index.html in this folder, and each as SVG and CSV")
       ->type_name("DIR");
   app.add_option("--seed", options.seed, "Run from this seed on instead of the plan's")->type_name("NUMBER");
   app.add_option("--seeds", options.seeds,

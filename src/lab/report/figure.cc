@@ -1,9 +1,12 @@
 #include "lab/report/figure.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "lab/csv_cell.h"
+#include "lab/report/assets.h"
 #include "lab/report/heat_map.h"
 #include "lab/report/html.h"
 #include "lab/report/line_plot.h"
@@ -11,28 +14,45 @@
 namespace weft::lab {
 namespace {
 
-std::string legend(const Study& study, const Plot& plot) {
-  const auto item = [](const std::string& sign, const std::string& text) {
-    return fmt::format("<li><svg class=\"key\" viewBox=\"0 0 26 14\" aria-hidden=\"true\">{}</svg>{}</li>", sign,
-                       escape(text));
-  };
-  std::string out = "<ul class=\"legend\">";
+struct Key {
+  std::string sign;  // SVG, 26 by 14
+  std::string text;
+};
+
+std::vector<Key> keys_of(const Study& study, const Plot& plot) {
+  if (plot.kind == Plot::Kind::heat) return {};
+  std::vector<Key> keys;
   const auto lines = lines_of(study, plot);
   const auto styles = styles_of(study, lines);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string sign = fmt::format("<g class=\"s{}\"><path class=\"line\" d=\"M1 7H25\"/>{}</g>", styles[i],
-                                         marker(styles[i], 13, 7, ""));
-    // The key's sign is no point of the figure.
-    std::string plain = sign;
-    plain.replace(plain.find("class=\"pt\""), 10, "class=\"sign\"");
-    out += item(plain, lines[i].label);
+    std::string sign = fmt::format("<g class=\"s{}\"><path class=\"line\" d=\"M1 7H25\"/>{}</g>", styles[i],
+                                   marker(styles[i], 13, 7, ""));
+    sign.replace(sign.find("class=\"pt\""), 10, "class=\"sign\"");  // it is no point of the figure
+    keys.push_back({std::move(sign), lines[i].label});
   }
-  if (!plot.claimed.empty()) out += item("<path class=\"claim\" d=\"M8 2l10 10m0 -10l-10 10\"/>", "claimed");
+  if (!plot.claimed.empty()) keys.push_back({"<path class=\"claim\" d=\"M8 2l10 10m0 -10l-10 10\"/>", "claimed"});
   for (const PlotBand& band : plot.bands) {
-    out += item("<rect class=\"band\" x=\"2\" y=\"1\" width=\"22\" height=\"12\"/>",
-                band.label.empty() ? "band" : band.label);
+    keys.push_back({"<rect class=\"band\" x=\"2\" y=\"1\" width=\"22\" height=\"12\"/>",
+                    band.label.empty() ? "band" : band.label});
+  }
+  for (const PlotBand& other : plot.paper) {
+    keys.push_back({"<rect class=\"paper\" x=\"2\" y=\"4\" width=\"22\" height=\"6\"/>", other.label});
+  }
+  return keys;
+}
+
+std::string legend(const std::vector<Key>& keys) {
+  if (keys.empty()) return {};
+  std::string out = "<ul class=\"legend\">";
+  for (const Key& key : keys) {
+    out += fmt::format("<li><svg class=\"key\" viewBox=\"0 0 26 14\" aria-hidden=\"true\">{}</svg>{}</li>", key.sign,
+                       escape(key.text));
   }
   return out + "</ul>";
+}
+
+std::string picture(const Study& study, const Plot& plot, const std::string& id) {
+  return plot.kind == Plot::Kind::heat ? heat_map(study, plot, id) : line_plot(study, plot, id);
 }
 
 // All that the picture shows, for those who would rather read it.
@@ -66,16 +86,61 @@ std::string numbers(const Study& study, const Plot& plot) {
 
 }  // namespace
 
+std::string figure_id(const Plan& plan, std::size_t plot) { return fmt::format("{}-{}", plan.id, plot + 1); }
+
 std::string figure(const Study& study, const Plot& plot, const std::string& id) {
   const bool heat = plot.kind == Plot::Kind::heat;
   std::string series;
   for (const std::size_t i : plot.series) series += (series.empty() ? "" : " ") + study.plan->series[i].name;
   return fmt::format(
-      "<figure id=\"{}\" data-experiment=\"{}\" data-metric=\"{}\" data-series=\"{}\" data-claimed=\"{}\">"
-      "<figcaption>{}</figcaption>{}{}{}</figure>\n",
+      "<figure id=\"{0}\" data-experiment=\"{1}\" data-metric=\"{2}\" data-series=\"{3}\" data-claimed=\"{4}\">"
+      "<figcaption>{5} <span class=\"files\"><a href=\"figures/{0}.svg\">SVG</a> <a href=\"figures/{0}.csv\">CSV</a>"
+      "</span></figcaption>{6}{7}{8}</figure>\n",
       id, escape(study.plan->id), plot.metric, series, heat ? 0 : plot.claimed.size(), escape(plot.title),
-      heat ? "" : legend(study, plot), heat ? heat_map(study, plot, id) : line_plot(study, plot, id),
-      numbers(study, plot));
+      legend(keys_of(study, plot)), picture(study, plot, id), numbers(study, plot));
+}
+
+std::string figure_svg(const Study& study, const Plot& plot, const std::string& id) {
+  constexpr double kWidth = 480, kTitle = 24, kKeyLine = 18;
+  const std::vector<Key> keys = keys_of(study, plot);
+  std::string inner = picture(study, plot, id);
+  // The picture says how high it is: viewBox="0 0 WIDTH HEIGHT".
+  const std::size_t box = inner.find("viewBox=\"0 0 480 ") + 17;
+  const double high = std::strtod(inner.c_str() + box, nullptr);
+  inner.insert(4, fmt::format(" y=\"{}\" width=\"{}\" height=\"{}\"", kTitle, kWidth, high));
+  const double all = kTitle + high + kKeyLine * static_cast<double>(keys.size()) + 8;
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"-8 0 {2} {3}\">\n"
+      "<style><![CDATA[{4}svg {{ font-family: system-ui, sans-serif; background: var(--card); }}]]></style>\n"
+      "<text class=\"name\" x=\"8\" y=\"16\">{5}</text>{6}\n",
+      2 * (kWidth + 16), 2 * all, kWidth + 16, all, kPageCss, escape(plot.title), inner);
+  double y = kTitle + high;
+  for (const Key& key : keys) {
+    out += fmt::format("<g transform=\"translate(8 {0})\">{1}<text x=\"34\" y=\"11\">{2}</text></g>\n", y, key.sign,
+                       escape(key.text));
+    y += kKeyLine;
+  }
+  return out + "</svg>\n";
+}
+
+std::string figure_csv(const Study& study, const Plot& plot) {
+  Plot flat = plot;
+  flat.y_axis.reset();
+  std::string out = fmt::format("line,{},{},interval\n", csv_cell(plot.x_title), csv_cell(plot.y_title));
+  for (const Line& line : lines_of(study, flat)) {
+    for (const auto& [x, y] : spread_curve_of(study, line.series, plot.x_axis, line.pins, plot.metric)) {
+      out += fmt::format("{},{},{},{}\n", csv_cell(line.label), x, y.mean, y.half);
+    }
+  }
+  for (const PlotPoint& point : plot.claimed) {
+    out += fmt::format("{},{},{},\n", csv_cell("claimed: " + point.label), point.x, point.y);
+  }
+  for (const PlotBand& other : plot.paper) {
+    for (const auto& y : {other.y_least, other.y_most}) {
+      if (y) out += fmt::format("{},,{},\n", csv_cell("paper: " + other.label), *y);
+    }
+  }
+  return out;
 }
 
 }  // namespace weft::lab

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "lab/report/html.h"
+#include "lab/report/label_places.h"
 #include "lab/report/ruler.h"
 
 namespace weft::lab {
@@ -14,6 +15,7 @@ namespace {
 // In units of the picture, which the page scales.
 constexpr double kWidth = 480, kHeight = 320;
 constexpr double kLeft = 62, kRight = 16, kTop = 14, kBottom = 52;
+constexpr double kWords = 160;  // right of the bars, for what is claimed
 
 struct Range {
   double least, most;
@@ -30,6 +32,7 @@ class LinePlot {
         plot_(plot),
         lines_(lines_of(study, plot)),
         styles_(styles_of(study, lines_)),
+        bars_(points_of_axis().size() == 1),
         x_(x_ruler()),
         y_(y_ruler()) {}
 
@@ -41,7 +44,7 @@ class LinePlot {
         kWidth, kHeight, id, id, id, escape(plot_.title), id, escape(words));
     draw_bands();
     draw_axes();
-    for (std::size_t i = lines_.size(); i > 0; --i) draw_line(i - 1);  // the first is on top
+    for (std::size_t i = lines_.size(); i > 0; --i) bars_ ? draw_bar(i - 1) : draw_line(i - 1);  // the first is on top
     draw_claimed();
     return out_ + "</svg>";
   }
@@ -49,15 +52,21 @@ class LinePlot {
  private:
   [[nodiscard]] double across(double x) const { return kLeft + x_.place(x) * (kWidth - kLeft - kRight); }
   [[nodiscard]] double down(double y) const { return kHeight - kBottom - y_.place(y) * (kHeight - kTop - kBottom); }
+  [[nodiscard]] static double clamp_x(double x) { return std::clamp(x, kLeft, kWidth - kRight); }
   [[nodiscard]] static double clamp_y(double y) { return std::clamp(y, kTop, kHeight - kBottom); }
 
   [[nodiscard]] SpreadCurve curve(std::size_t line) const {
     return spread_curve_of(study_, lines_[line].series, plot_.x_axis, lines_[line].pins, plot_.metric);
   }
 
+  [[nodiscard]] const std::vector<AxisPoint>& points_of_axis() const {
+    const Axis& axis = study_.plan->axes[plot_.x_axis];
+    return study_.extent == Extent::quick ? axis.quick : axis.points;
+  }
   [[nodiscard]] Ruler x_ruler() const {
     const Axis& axis = study_.plan->axes[plot_.x_axis];
-    const auto& points = study_.extent == Extent::quick ? axis.quick : axis.points;
+    const auto& points = points_of_axis();
+    if (bars_) return {Scale::steps, points.front().x, points.front().x, points, axis.kind};
     Range range{points.front().x, points.front().x};
     for (const AxisPoint& p : points) range.include(p.x);
     for (const PlotPoint& p : plot_.claimed) range.include(p.x);
@@ -65,13 +74,14 @@ class LinePlot {
     return {plot_.x_scale, range.least, range.most, points, axis.kind};
   }
   [[nodiscard]] Ruler y_ruler() const {
-    Range range{plot_.y_least.value_or(0), 0};
+    Range range{bars_ ? 0 : plot_.y_least.value_or(0), 0};  // what is cut off of a bar makes it lie
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       for (const auto& [x, y] : curve(i)) range.include(y.mean + y.half);
     }
     for (const PlotPoint& p : plot_.claimed) range.include(p.y);
     for (const PlotBand& b : plot_.bands) range.include(b.y_most.value_or(0));
-    const bool linear = plot_.y_scale == Scale::linear;
+    for (const PlotBand& b : plot_.paper) range.include(b.y_most.value_or(0));
+    const bool linear = plot_.y_scale == Scale::linear || bars_;
     double least = range.least;
     for (std::size_t i = 0; !linear && i < lines_.size(); ++i) {
       for (const auto& [x, y] : curve(i)) {
@@ -80,7 +90,7 @@ class LinePlot {
     }
     // What is measured is in the picture, whatever the plan thought it would be.
     const double most = std::max(plot_.y_most.value_or(0), range.most);
-    return {plot_.y_scale, least, most > plot_.y_most.value_or(0) ? round_up(most) : most};
+    return {linear ? Scale::linear : plot_.y_scale, least, most > plot_.y_most.value_or(0) ? round_up(most) : most};
   }
 
   [[nodiscard]] std::string describe() const {
@@ -94,20 +104,24 @@ class LinePlot {
     for (const PlotPoint& p : plot_.claimed) {
       text += fmt::format(" Claimed: {} at {}.", number_text(p.y), number_text(p.x));
     }
+    for (const PlotBand& b : plot_.paper) text += fmt::format(" In the paper: {}.", b.label);
     return text;
   }
 
   void draw_bands() {
-    for (const PlotBand& band : plot_.bands) {
-      const double left = band.x_least ? across(*band.x_least) : kLeft;
-      const double right = band.x_most ? across(*band.x_most) : kWidth - kRight;
-      const double top = band.y_most ? clamp_y(down(*band.y_most)) : kTop;
-      const double bottom = band.y_least ? clamp_y(down(*band.y_least)) : kHeight - kBottom;
-      out_ += fmt::format(
-          "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
-          "<title>band: {}</title></rect>",
-          left, top, std::max(right - left, 2.0), std::max(bottom - top, 2.0), escape(band.label));
-    }
+    for (const PlotBand& band : plot_.bands) draw_band("band", band);
+    for (const PlotBand& other : plot_.paper) draw_band("paper", other);
+  }
+
+  void draw_band(std::string_view kind, const PlotBand& band) {
+    const double left = band.x_least && !bars_ ? clamp_x(across(*band.x_least)) : kLeft;
+    const double right = band.x_most && !bars_ ? clamp_x(across(*band.x_most)) : kWidth - kRight;
+    const double top = band.y_most ? clamp_y(down(*band.y_most)) : kTop;
+    const double bottom = band.y_least ? clamp_y(down(*band.y_least)) : kHeight - kBottom;
+    out_ += fmt::format(
+        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
+        "<title>{}: {}</title></rect>",
+        kind, left, top, std::max(right - left, 2.0), std::max(bottom - top, 2.0), kind, escape(band.label));
   }
 
   void draw_axes() {
@@ -140,7 +154,12 @@ class LinePlot {
     }
     out_ += fmt::format("<g class=\"s{}\">", styles_[line]);
     if (points.size() > 1) out_ += fmt::format("<path class=\"line\" d=\"{}\"/>", path);
+    for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+      labels_.take_segment(across(points[i].first), down(points[i].second.mean), across(points[i + 1].first),
+                           down(points[i + 1].second.mean));
+    }
     for (const auto& [x, y] : points) {
+      labels_.take_point(across(x), down(y.mean), 6);
       if (y.half > 0) draw_interval(across(x), y);
       const auto words = fmt::format("{}: {} at {}", lines_[line].label, spread_text(y), number_text(x));
       out_ += marker(styles_[line], across(x), down(y.mean), words);
@@ -154,30 +173,64 @@ class LinePlot {
     out_ += fmt::format("<path class=\"error\" d=\"M{0:.1f} {1:.1f}h6m-3 0V{2:.1f}m-3 0h6\"/>", x - 3, top, bottom);
   }
 
+  // Where x has one value: a bar for each line, from the left to the right.
+  void draw_bar(std::size_t line) {
+    const double right = plot_.claimed.empty() ? kWidth - kRight : kWidth - kWords;
+    const double each = (right - kLeft) / static_cast<double>(lines_.size());
+    const double left = kLeft + each * (static_cast<double>(line) + 0.2), wide = each * 0.6;
+    out_ += fmt::format("<g class=\"s{}\">", styles_[line]);
+    for (const auto& [x, y] : curve(line)) {
+      const double top = std::min(down(y.mean), kHeight - kBottom - 2);
+      out_ += fmt::format(
+          "<rect class=\"pt bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>{}: {}</title>"
+          "</rect>",
+          left, top, wide, kHeight - kBottom - top, escape(lines_[line].label), spread_text(y));
+      if (y.half > 0) draw_interval(left + wide / 2, y);
+      draw_words("tick", {left + wide / 2, clamp_y(down(y.mean + y.half)) - 7, "middle"},
+                 fmt::format("{:.4g}", y.mean));
+    }
+    out_ += "</g>";
+  }
+
+  void draw_words(std::string_view kind, const LabelPlace& place, std::string_view words) {
+    out_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", kind, place.x,
+                        place.y, place.anchor, escape(words));
+  }
+
   void draw_claimed() {
     for (const PlotPoint& point : plot_.claimed) {
-      const double x = across(point.x), y = down(point.y);
-      if (point.within > 0) {
+      const double x = claimed_at(point), far = point.y * point.within / 100;
+      labels_.take_point(x, down(point.y), 7);
+      if (!bars_) labels_.take_segment(x, clamp_y(down(point.y + far)), x, clamp_y(down(point.y - far)));
+    }
+    for (const PlotPoint& point : plot_.claimed) {
+      const double x = claimed_at(point), y = down(point.y);
+      if (point.within > 0 && !bars_) {
         const double top = clamp_y(down(point.y * (1 + point.within / 100)));
         const double bottom = clamp_y(down(point.y * (1 - point.within / 100)));
         out_ +=
             fmt::format("<path class=\"reach\" d=\"M{0:.1f} {1:.1f}h10m-5 0V{2:.1f}m-5 0h10\"/>", x - 5, top, bottom);
       }
-      out_ += fmt::format(
-          "<path class=\"claim\" d=\"M{0:.1f} {1:.1f}m-6 -6l12 12m0 -12l-12 12\"><title>claimed: {2}</title></path>", x,
-          y, escape(point.label));
-      const bool left = x > kWidth * 0.6;
-      const double text_y = y < kTop + 24 ? y + 22 : y - 11;
-      out_ += fmt::format("<text class=\"said\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
-                          left ? x + 6 : x - 6, text_y, left ? "end" : "start", escape(point.label));
+      const std::string sign = bars_ ? fmt::format("M{:.1f} {:.1f}H{:.1f}", kLeft, y, kWidth - kRight)
+                                     : fmt::format("M{:.1f} {:.1f}m-6 -6l12 12m0 -12l-12 12", x, y);
+      out_ += fmt::format("<path class=\"claim{}\" d=\"{}\"><title>claimed: {}</title></path>", bars_ ? " bars" : "",
+                          sign, escape(point.label));
+      const LabelPlace beside = bars_ ? LabelPlace{x, y - 5, "end"} : labels_.place(point.label, x, y);
+      draw_words("said", beside, point.label);
     }
+  }
+  // Among bars a claim is a line across all of them, with its words at the right.
+  [[nodiscard]] double claimed_at(const PlotPoint& point) const {
+    return bars_ ? kWidth - kRight - 8 : across(point.x);
   }
 
   const Study& study_;
   const Plot& plot_;
   std::vector<Line> lines_;
   std::vector<std::size_t> styles_;
+  bool bars_;
   Ruler x_, y_;
+  LabelPlaces labels_{Box{kLeft + 2, kTop - 12, kWidth - kRight + 10, kHeight - kBottom - 2}};
   std::string out_;
 };
 

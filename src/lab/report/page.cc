@@ -37,7 +37,7 @@ std::string section(const Study& study, const std::vector<JudgedClaim>& claims) 
   if (!plan.plots.empty()) {
     out += "<div class=\"figures\">\n";
     for (std::size_t i = 0; i < plan.plots.size(); ++i) {
-      out += figure(study, plan.plots[i], fmt::format("{}-{}", plan.id, i + 1));
+      out += figure(study, plan.plots[i], figure_id(plan, i));
     }
     out += "</div>\n";
   }
