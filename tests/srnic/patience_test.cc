@@ -131,6 +131,23 @@ TEST(SrnicRetryCount, DoesNotDependOnHowMuchThereIsToSendAgain) {
   EXPECT_LT(log[0].when, 20 * wire::ack_timeout(8));
 }
 
+// The way ends while answers fill the window, so a request cannot be sent. Once nobody waits for the answers any more
+// it is, and finds that the peer is gone.
+TEST(SrnicRetryCount, EndsARequestThatWaitedForAnswersThatNobodyTakes) {
+  sim::FaultPlan plan;
+  plan.holes = {{microseconds(3), kNever}};
+  BedSpec spec = srnic_bed(plan);
+  spec.card.window_packets = 8;
+  spec.card.target_delay = microseconds(100);
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.mtu = kMtu});
+  b.post({.id = 2, .kind = WorkKind::read, .local = {{8192, 64 * kMtu}}, .remote = 8192});
+  ASSERT_FALSE(bed.run(microseconds(20)));
+  a.post(kWrite);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::retry_exceeded)));
+}
+
 TEST(SrnicRetryCount, IsGivenBackByProgress) {
   BedSpec spec = srnic_bed(dropping({1, 2, 5, 6}));
   spec.card.probe_delay = seconds(1);
