@@ -18,6 +18,8 @@
 
 #include "world/real/broker/broker_place.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/lane_thread.h"
+#include "world/real/os/processes.h"
 
 namespace weft::real {
 namespace {
@@ -87,11 +89,6 @@ bool start_broker(const std::string& program) {
   return started;
 }
 
-void doze(Time how_long) {
-  const timespec t{static_cast<time_t>(how_long / seconds(1)), static_cast<long>(how_long % seconds(1) / 1000)};
-  nanosleep(&t, nullptr);
-}
-
 tl::expected<void, Trouble> start_one() {
   if (const auto folder = broker_folder(); !folder) return tl::unexpected(folder.error());
   const std::string program = broker_program();
@@ -139,7 +136,7 @@ std::string_view cut(std::string_view text, std::size_t room) {
 Message greeting(const BrokerClient::Self& self) {
   Message m(Topic::hello);
   m.code = self.lane_number;
-  m.hello.process = getpid();
+  m.hello.process = own_process();
   m.hello.versions = self.versions;
   const char* const name = program_invocation_short_name;
   const std::string_view fits = cut(name != nullptr ? name : "?", m.hello.name.size() - 1);
