@@ -21,7 +21,7 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr test::Seeds kUsual{1, 150};
+constexpr test::Seeds kUsual{1, 100};
 
 std::string replay_line(std::uint64_t seed) {
   return "replay: WEFT_SEED=" + std::to_string(seed) + " build/tests/scene_swarm_test";

@@ -234,8 +234,9 @@ TEST(Fence, WaitsForReadsAndAtomicsBeforeIt) {
   }
 }
 
-// What waits for READs before it, because of a fence or because there are too many, is not looked at again however often
-// the doorbell rings: work entries are read from host memory. The last answer that it waits for gives it its turn.
+// What waits for READs before it, because of a fence or because there are too many, is not looked at again however
+// often the doorbell rings: work entries are read from host memory. The last answer that it waits for gives it its
+// turn.
 TEST(Fence, WhatWaitsIsFetchedAgainOnlyWhenItsTurnHasCome) {
   for (const bool fenced : {true, false}) {
     Bed bed;
