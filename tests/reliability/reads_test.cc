@@ -234,6 +234,32 @@ TEST(Fence, WaitsForReadsAndAtomicsBeforeIt) {
   }
 }
 
+// What waits for READs before it, because of a fence or because there are too many, is not looked at again however
+// often the doorbell rings: work entries are read from host memory. The last answer that it waits for gives it its
+// turn.
+TEST(Fence, WhatWaitsIsFetchedAgainOnlyWhenItsTurnHasCome) {
+  for (const bool fenced : {true, false}) {
+    Bed bed;
+    auto [a, b] = bed.connect({.mtu = kMtu, .max_reads = 1});
+    a.post(read_step(1, 15 * kMtu));
+    a.post(fenced ? Step{.id = 2, .kind = WorkKind::write, .local = {{0, 64}}, .remote = 64, .fence = true}
+                  : read_step(2, 64));
+    bed.world().run_until(microseconds(1));
+    ASSERT_TRUE(a.context().head_waits);
+    const std::uint64_t fetched = a.node().counted(Counter::wqes_fetched);
+    for (std::uint64_t id = 3; id <= 6; ++id) {
+      a.post({.id = id, .kind = WorkKind::write, .local = {{0, 64}}, .remote = 64});
+      bed.world().run_until(microseconds(1) + nanoseconds(static_cast<std::int64_t>(10 * id)));
+    }
+    EXPECT_TRUE(a.context().head_waits);
+    EXPECT_EQ(a.node().counted(Counter::wqes_fetched), fetched);
+    EXPECT_EQ(a.node().counted(Counter::sent_pkts), 1U);
+    ASSERT_TRUE(bed.run());
+    EXPECT_FALSE(a.context().head_waits);
+    EXPECT_THAT(ids(drain(a.node())), ElementsAre(1, 2, 3, 4, 5, 6));
+  }
+}
+
 TEST(Fence, DoesNotWaitForWrites) {
   Bed bed;
   auto [a, b] = bed.connect();

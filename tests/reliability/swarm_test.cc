@@ -6,12 +6,8 @@
 //   WEFT_TRACE=1 WEFT_SEED=17 ...                  and every packet of it
 #include "reliability/swarm.h"
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,30 +15,12 @@
 #include <gtest/gtest.h>
 
 #include "reliability/model.h"
+#include "support/seeds.h"
 
 namespace weft::test {
 namespace {
 
 using testing::IsEmpty;
-
-struct Seeds {
-  std::uint64_t first = 1, last = 1000;
-  [[nodiscard]] std::uint64_t count() const { return last - first + 1; }
-};
-
-Seeds chosen_seeds() {
-  if (const char* one = std::getenv("WEFT_SEED")) {
-    const std::uint64_t seed = std::strtoull(one, nullptr, 0);
-    return {seed, seed};
-  }
-  Seeds seeds;
-  if (const char* range = std::getenv("WEFT_SEEDS")) {
-    char* dots = nullptr;
-    seeds.first = std::strtoull(range, &dots, 0);
-    seeds.last = std::string_view(dots).starts_with("..") ? std::strtoull(dots + 2, nullptr, 0) : seeds.first;
-  }
-  return seeds;
-}
 
 std::string bursts_in_words() {
   const auto words = [](const char* variable, std::uint32_t bytes) {
@@ -56,23 +34,9 @@ std::string replay_line(std::uint64_t seed) {
          "WEFT_SEED=" + std::to_string(seed) + " build/tests/swarm_test";
 }
 
-// What this very program prints when it runs one seed and nothing else.
-std::uint64_t digest_in_another_process(std::uint64_t seed) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string command = "WEFT_SEED=" + std::to_string(seed) + " '" + self + "' --gtest_filter=Swarm.EndsAs*";
-  const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(command.c_str(), "r"), pclose);
-  std::array<char, 256> line{};
-  unsigned long long digest = 0;
-  while (std::fgets(line.data(), line.size(), output.get()) != nullptr) {
-    if (std::sscanf(line.data(), "digest %llx", &digest) == 1) return digest;
-  }
-  ADD_FAILURE() << "no digest from: " << command;
-  return 0;
-}
-
 TEST(Swarm, AnotherProcessGivesTheSameDigest) {
   for (const std::uint64_t seed : {1U, 42U, 1000U}) {
-    EXPECT_EQ(digest_in_another_process(seed), run(swarm_program(seed)).digest) << replay_line(seed);
+    EXPECT_EQ(digest_in_another_process(seed, "Swarm.EndsAs*"), run(swarm_program(seed)).digest) << replay_line(seed);
   }
 }
 

@@ -111,6 +111,43 @@ TEST(SrnicRetryCount, CountsWholeTimeouts) {
   }
 }
 
+// Most of a long message is lost, the receiver says so, and then the way ends. However much there is to send again, the
+// peer is given up as soon as if there were little.
+TEST(SrnicRetryCount, DoesNotDependOnHowMuchThereIsToSendAgain) {
+  sim::FaultPlan plan;
+  plan.holes = {{microseconds(2), microseconds(25)}, {microseconds(31), kNever}};
+  BedSpec spec = srnic_bed(plan);
+  spec.card.window_packets = 1024;
+  spec.card.congestion = nic::CongestionControl::none;
+  spec.arena_bytes = 256 * 1024;
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.mtu = kMtu});
+  a.post({.id = 1, .kind = WorkKind::write, .local = {{0, 1000 * kMtu}}, .remote = 0});
+  ASSERT_TRUE(bed.run());
+  const auto log = drain(a.node());
+  ASSERT_THAT(results(log), ElementsAre(IdAndStatus(1, Status::retry_exceeded)));
+  EXPECT_EQ(a.node().counted(Counter::recoveries_entered), 1U);
+  EXPECT_GT(a.node().counted(Counter::retransmitted_pkts), 255U) << "more was lost than may be sent again unheard";
+  EXPECT_LT(log[0].when, 20 * wire::ack_timeout(8));
+}
+
+// The way ends while answers fill the window, so a request cannot be sent. Once nobody waits for the answers any more
+// it is, and finds that the peer is gone.
+TEST(SrnicRetryCount, EndsARequestThatWaitedForAnswersThatNobodyTakes) {
+  sim::FaultPlan plan;
+  plan.holes = {{microseconds(3), kNever}};
+  BedSpec spec = srnic_bed(plan);
+  spec.card.window_packets = 8;
+  spec.card.target_delay = microseconds(100);
+  Bed bed(spec);
+  auto [a, b] = bed.connect({.mtu = kMtu});
+  b.post({.id = 2, .kind = WorkKind::read, .local = {{8192, 64 * kMtu}}, .remote = 8192});
+  ASSERT_FALSE(bed.run(microseconds(20)));
+  a.post(kWrite);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(results(drain(a.node())), ElementsAre(IdAndStatus(1, Status::retry_exceeded)));
+}
+
 TEST(SrnicRetryCount, IsGivenBackByProgress) {
   BedSpec spec = srnic_bed(dropping({1, 2, 5, 6}));
   spec.card.probe_delay = seconds(1);

@@ -38,7 +38,7 @@ template <World W>
   if (!shares_window(core, c)) return kAnyRoom;
   const Peer& p = core.state.peers[c.peer_slot];
   if (p.silent || c.unheard) [[unlikely]]
-    return c.next_psn == c.unacked_psn && c.responses_under_way == 0 ? 1 : 0;
+    return packets_under_way(c) == 0 ? 1 : 0;
   const std::uint32_t out = packets_out(c);
   if (p.first != kNone && !c.woken) return 0;
   const std::uint32_t used = p.under_way - c.counted + out;

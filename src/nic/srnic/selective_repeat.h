@@ -92,6 +92,9 @@ class SelectiveRepeat {
     const bool asks = is_silent(c, Stream::requests_out), answers = is_silent(c, Stream::responses_out);
     if ((!asks && !answers) || c.sent_since) return arm(c);  // of each something has been heard or sent meanwhile
     if (has_retries(c)) {                                    // what is lost is known, and has not been sent again yet
+      if (!may_wait_longer(c)) return;
+      if (c.silences < 0xFF) ++c.silences;  // however much is left to send again, a peer that is gone is given up:
+      if (c.silences > 1) ask_again(c, asks, answers);
       earn_retries(c, kRetriesOfATimeout);
       core_.schedule(c);
       return arm(c);
@@ -188,8 +191,16 @@ class SelectiveRepeat {
   }
   // "What have you got of what I have sent so far?" Of that, nothing that is in the retry queue is still under way.
   [[gnu::cold, gnu::noinline]] void probe(Context& c, Stream stream) {
-    const bool requests = stream == Stream::requests_out;
     if (lost(c, stream)) tell(c, stream, {.kind = LossEvent::Kind::silence});
+    send_probe(c, stream);
+  }
+  // What is lost is known, but is the peer still there? It says nothing of packets that it cannot take yet.
+  [[gnu::cold, gnu::noinline]] void ask_again(Context& c, bool asks, bool answers) {
+    if (asks) send_probe(c, Stream::requests_out);
+    if (answers) send_probe(c, Stream::responses_out);
+  }
+  void send_probe(Context& c, Stream stream) {
+    const bool requests = stream == Stream::requests_out;
     wire::Headers& h = core_.start_packet(c, requests ? wire::Opcode::srnic_probe : wire::Opcode::srnic_response_probe,
                                           outflow(c, stream).next);
     h.sequence = wire::Sequence{};
@@ -210,6 +221,10 @@ class SelectiveRepeat {
     }
     // A question and its answer were not lost, but what was asked about may always be: too long for the way, perhaps.
     if (c.silences < kAnswersThatCount && c.retries_left < c.retry_count) ++c.retries_left;
+    if (has_retries(c)) {  // what is lost is known already: the answer says that the peer is there
+      c.silences = 0;
+      return;
+    }
     core_.count(Counter::rcvd_seq_err);
     lost(c, stream, true);
     tell(c, stream,

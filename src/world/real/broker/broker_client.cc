@@ -18,6 +18,8 @@
 
 #include "world/real/broker/broker_place.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/lane_thread.h"
+#include "world/real/os/processes.h"
 #include "world/real/os/time.h"
 
 namespace weft::real {
@@ -88,11 +90,6 @@ bool start_broker(const std::string& program) {
   return started;
 }
 
-void doze(Time how_long) {
-  const timespec t = timespec_of(how_long);
-  nanosleep(&t, nullptr);
-}
-
 tl::expected<void, Trouble> start_one() {
   if (const auto folder = broker_folder(); !folder) return tl::unexpected(folder.error());
   const std::string program = broker_program();
@@ -141,7 +138,7 @@ std::string_view cut(std::string_view text, std::size_t room) {
 Message greeting(const BrokerClient::Self& self) {
   Message m(Topic::hello);
   m.code = self.lane_number;
-  m.hello.process = getpid();
+  m.hello.process = own_process();
   m.hello.versions = self.versions;
   const char* const name = program_invocation_short_name;
   const std::string_view fits = cut(name != nullptr ? name : "?", m.hello.name.size() - 1);

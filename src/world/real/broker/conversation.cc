@@ -7,13 +7,13 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 
 #include "world/real/broker/broker_place.h"
+#include "world/real/os/events.h"
 
 namespace weft::real {
 namespace {
@@ -160,12 +160,7 @@ std::optional<Incoming> Conversation::hear() {
 }
 
 std::optional<Incoming> Conversation::wait(int milliseconds) {
-  pollfd p{socket_.get(), POLLIN, 0};
-  for (;;) {
-    const int ready = ::poll(&p, 1, milliseconds);
-    if (ready < 0 && errno == EINTR) continue;
-    return ready > 0 ? hear() : std::nullopt;
-  }
+  return wait_to_read(socket_.get(), milliseconds) ? hear() : std::nullopt;
 }
 
 }  // namespace weft::real

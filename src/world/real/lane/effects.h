@@ -9,6 +9,7 @@
 #include "world/real/lane/lane_owner.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/os/pages.h"
+#include "world/real/os/preemption.h"
 #include "world/real/port/inspection.h"
 #include "world/real/port/port.h"
 
@@ -23,6 +24,7 @@ class Effects {
       : device_(device), port_(port), inspection_(inspection), owner_(owner), journal_(journal), clock_(clock) {}
 
   void emit(const nic::OutPacket& packet) {
+    may_be_preempted();
     if (inspection_.is_on()) [[unlikely]]
       return inspection_.emit(packet);
     port_.emit(packet);
@@ -46,7 +48,10 @@ class Effects {
     }
   }
   void tell(const nic::LossEvent& e) { device_.tell(e); }
-  void dma_write(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
+  void dma_write(std::byte* to, std::span<const std::byte> data) {
+    std::memcpy(to, data.data(), data.size());
+    may_be_preempted();
+  }
   void read(nic::BusRead, const void*, std::size_t) {}
   void write(nic::BusWrite, const void*, std::size_t) {}
   void touch(nic::OnChip, std::uint64_t) {}

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,6 +23,7 @@
 #include "world/real/lane/negotiation.h"
 #include "world/real/lane/stats.h"
 #include "world/real/os/lane_clock.h"
+#include "world/real/os/lane_thread.h"
 #include "world/real/os/system_random.h"
 
 namespace weft::real {
@@ -42,7 +42,7 @@ class Lane::Engine : public PrintsStats {
 
   [[nodiscard]] bool reaches(const wire::Address& address, std::uint8_t lane_number);
   void rest() {
-    if (policy_.yields()) std::this_thread::yield();
+    if (policy_.yields()) yield_processor();
   }
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
@@ -166,7 +166,7 @@ class Lane::Engine : public PrintsStats {
   BrokerReturn broker_return_;
   std::uint64_t not_handed_on_ = 0;  // packets of other lanes
   bool stats_printed_ = false;
-  std::thread thread_;
+  LaneThread thread_;
 };
 
 }  // namespace weft::real

@@ -3,71 +3,29 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <span>
 #include <utility>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 
 #include "world/real/broker/gsi.h"
 #include "world/real/lane/engine.h"
 #include "world/real/lane/stats.h"
 #include "world/real/lane/thread_policy.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/events.h"
+#include "world/real/os/preemption.h"
 #include "world/real/os/time.h"
 
 namespace weft::real {
-namespace {
-
-bool watch(int set, int fd) {
-  epoll_event e{};
-  e.events = EPOLLIN;
-  e.data.fd = fd;
-  return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
-}
-
-// Up to `wait`, or for ever. Old kernels and valgrind know milliseconds only, and a sandbox may know no newer call.
-int wait_for_events(int set, std::span<epoll_event> events, Time wait) {
-  const int most = static_cast<int>(events.size());
-  static std::atomic<bool> coarse{false};
-  if (!coarse.load(std::memory_order_relaxed)) {
-    const timespec exact = timespec_of(wait);
-    const int n = epoll_pwait2(set, events.data(), most, wait == kNever ? nullptr : &exact, nullptr);
-    if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
-    coarse.store(true, std::memory_order_relaxed);
-  }
-  constexpr Time kLongest = seconds(1000);
-  const Time rounded = (std::min(wait, kLongest) + milliseconds(1) - 1) / milliseconds(1);
-  return epoll_wait(set, events.data(), most, wait == kNever ? -1 : static_cast<int>(rounded));
-}
-
-void drain(int fd) {
-  eventfd_t count = 0;
-  (void)eventfd_read(fd, &count);
-}
-
-}  // namespace
 
 bool Lane::Engine::start_thread() {
   watched_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
-  bool good = watched_ && watch(watched_.get(), kick_.get()) && watch(watched_.get(), broker_.fd());
-  if (!good) return false;
-  // The program's signals are the program's.
-  sigset_t every{}, before{};
-  sigfillset(&every);
-  pthread_sigmask(SIG_SETMASK, &every, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "weft-lane");
-  } catch (const std::system_error&) {
-    watched_.reset();
-    errno = EAGAIN;
-    good = false;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return good;
+  if (!watched_ || !watch(watched_.get(), kick_.get()) || !watch(watched_.get(), broker_.fd())) return false;
+  if (thread_.start([this] { run(); })) return true;
+  watched_.reset();
+  return false;
 }
 
 Lane::Engine::~Engine() {
@@ -88,7 +46,6 @@ Lane::Engine::~Engine() {
 void Lane::Engine::kick() { (void)eventfd_write(kick_.get(), 1); }
 
 void Lane::Engine::run() {
-  prctl(PR_SET_TIMERSLACK, 1UL);  // nanosecond: the usual 50 us are more than a moment
   Guard guard(lock_);
   while (!stopping_) {
     policy_.program_drives() ? tick(guard) : drive(guard);
@@ -149,7 +106,7 @@ void Lane::Engine::drive(Guard& guard) {
     }
     const ThreadShift::Pause pause = shift.pause();
     guard.unlock();  // whoever waits for it may have it
-    if (pause == ThreadShift::Pause::yields) std::this_thread::yield();
+    if (pause == ThreadShift::Pause::yields) yield_processor();
     guard.lock();
     if (stopping_ || policy_.program_drives() || shift.hears_broker()) return;
     if (pause == ThreadShift::Pause::sleeps) break;
@@ -168,6 +125,7 @@ void Lane::Engine::sleep(Guard& guard, Time until) {
   shared_status_->asleep.store(1, std::memory_order_relaxed);
   // Against a local peer's (port/local_peer.h): we see its record, or it sees us asleep.
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  may_be_preempted();
   if (port_.rings_empty()) {
     sleeping_ = true;
     wakes_at_ = until;

@@ -8,6 +8,7 @@
 
 #include "world/real/os/descriptor.h"
 #include "world/real/os/mapping.h"
+#include "world/real/os/preemption.h"
 #include "world/real/os/time.h"
 #include "world/real/port/flow_account.h"
 #include "world/real/settings/settings.h"
@@ -110,6 +111,7 @@ class LocalPeer {
     if (!std::exchange(shown_, false)) return;
     std::atomic_thread_fence(
         std::memory_order_seq_cst);  // against the sleeper's: it sees the record, or we see it asleep
+    may_be_preempted();
     if (shared_status_->asleep.load(std::memory_order_relaxed) != 0 && shared_status_->asleep.exchange(0) != 0) {
       (void)eventfd_write(wake_.get(), 1);
     }

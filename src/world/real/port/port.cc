@@ -5,9 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include <unistd.h>
-
 #include "world/real/os/clock.h"
+#include "world/real/os/processes.h"
 #include "world/real/os/system_random.h"
 #include "world/real/os/wake_up.h"
 #include "world/real/udp/roce_socket.h"
@@ -134,7 +133,8 @@ void Port::on_met(Incoming& in) {
                                           std::move(in.descriptors[2]));
   peer->ring = wire_ != WireChoice::udp;
   if (one_copy_ != OneCopy::off) {
-    peer->out.export_memory({.process = getpid(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
+    peer->out.export_memory(
+        {.process = own_process(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
   }
   peers_.add(std::move(peer));
   udp_.hear_of_everything();  // this one may mark packets

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "world/real/os/clock.h"
+#include "world/real/os/processes.h"
 
 namespace weft::real {
 
@@ -32,8 +33,7 @@ std::size_t PeerMemory::read(const PeerReads& reads) {
 }
 
 std::size_t PeerMemory::copy(const PeerReads& reads) const {
-  const ssize_t n =
-      process_vm_readv(token_.process, reads.here_.data(), reads.size_, reads.there_.data(), reads.size_, 0);
+  const ssize_t n = read_memory_of(token_.process, reads.here_.data(), reads.there_.data(), reads.size_);
   std::size_t whole = 0;
   for (auto left = n; whole < reads.size_ && left >= static_cast<ssize_t>(reads.here_[whole].iov_len); ++whole) {
     left -= static_cast<ssize_t>(reads.here_[whole].iov_len);
