@@ -9,7 +9,7 @@
 namespace weft::trust {
 namespace {
 
-WEFT_NOT_TRACED std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
+WEFT_NOT_SANITIZED std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
   static constexpr auto kTable = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t i = 0; i < 256; ++i) {
