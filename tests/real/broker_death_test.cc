@@ -19,6 +19,9 @@
 namespace weft::real {
 namespace {
 
+// Of its own: a program that is stopped keeps it from others.
+const wire::Address kItsAddress = wire::Address::v4(127, 0, 13, 1);
+
 // A program with one lane, which is stopped as long as nobody wakes it.
 class StoppedProgram {
  public:
@@ -49,10 +52,7 @@ class StoppedProgram {
 
  private:
   [[noreturn]] static void live(int tell) {
-    Settings s;
-    s.addresses = {wire::Address::v4(127, 0, 13, 1)};  // of its own: it keeps it from others
-    s.max_qps = 16;
-    const TestLane lane(s);
+    const TestLane lane(small_lane_at(kItsAddress));
     const std::uint8_t number = lane.lane.number();
     (void)!write(tell, &number, 1);
     raise(SIGSTOP);
@@ -129,12 +129,9 @@ TEST(BrokersSuccessor, PassesOnWhatItsOwnSuccessorMustKnow) {
 // One that lives on has its number at each broker, and others have theirs when it leaves.
 TEST(BrokersSuccessor, IsToldByALaneThatComesBackWhenItLeaves) {
   alone([] {
-    Settings s;
-    s.addresses = {wire::Address::v4(127, 0, 13, 1)};
-    s.max_qps = 16;
     std::uint8_t number = 0;
     {
-      const TestLane lane(s);
+      const TestLane lane(small_lane_at(kItsAddress));
       number = lane.lane.number();
       for (int killed = 0; killed < 2; ++killed) {
         if (!kill_broker()) return false;

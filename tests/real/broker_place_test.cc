@@ -25,12 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kStranger = 1234;
 
-Settings settings() {
-  Settings s;
-  s.addresses = {wire::Address::v4(127, 0, 10, 1)};
-  s.max_qps = 16;
-  return s;
-}
+Settings settings() { return small_lane_at(wire::Address::v4(127, 0, 10, 1)); }
 
 // Why a lane cannot join; 0: it can.
 Trouble join() {

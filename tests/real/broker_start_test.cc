@@ -59,10 +59,7 @@ TEST(BrokerStart, SucceedsForManyProgramsAtOnce) {
         close(gate[1]);
         char end = 0;
         (void)!read(gate[0], &end, 1);  // until all are there
-        Settings s;
-        s.addresses = {wire::Address::v4(127, 0, 9, 1)};
-        s.max_qps = 16;
-        const TestLane lane(s);
+        const TestLane lane(small_lane_at(wire::Address::v4(127, 0, 9, 1)));
         _exit(lane.lane.number() != 0 ? kWell : kNotWell);
       }
       programs.push_back(child);

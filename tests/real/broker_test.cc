@@ -29,10 +29,7 @@ namespace weft::real {
 namespace {
 
 Settings settings_at(std::uint8_t network, std::uint8_t host = 1) {
-  Settings s;
-  s.addresses = {wire::Address::v4(127, 0, network, host)};
-  s.max_qps = 16;
-  return s;
+  return small_lane_at(wire::Address::v4(127, 0, network, host));
 }
 
 // While this is there the program has another name.
@@ -51,9 +48,7 @@ class Renamed {
 
 // Bug: after 256 addresses, one after the other, nobody could join any more.
 TEST(Broker, LetsGoOfAddressesThatNobodyHas) {
-  Settings keeper;
-  keeper.addresses = {wire::Address::v4(127, 0, 4, 1)};
-  keeper.max_qps = 16;
+  const Settings keeper = settings_at(4);
   const TestLane stays(keeper);
   for (std::uint8_t i = 0; i < 150; ++i) {
     Settings s = keeper;
@@ -66,9 +61,7 @@ TEST(Broker, LetsGoOfAddressesThatNobodyHas) {
 // The weft command asks a lane just when its program asks the broker for something: whichever of the lane's threads
 // reads the question, it is answered. Bug: the program's set it aside, and the lane's own slept on.
 TEST(Broker, FindsALaneThatAsksItselfReadyToAnswer) {
-  Settings s;
-  s.addresses = {wire::Address::v4(127, 0, 4, 2)};
-  s.max_qps = 16;
+  const Settings s = settings_at(4, 2);
   TestLane asked(s);
   Conversation command = call_broker();
   ASSERT_TRUE(command);

@@ -45,9 +45,7 @@ bool answers(Conversation& command, const Lane& lane) {
 // no thread, with seven it has all that it needs. Bug: one whose thread could not be started was taken for whole when
 // it was asked again. Bug: with none, broker after broker was started, and ten seconds later none had answered.
 TEST(LaneShortOfDescriptors, HasAThreadOrIsNotAttached) {
-  Settings s;
-  s.addresses = {wire::Address::v4(127, 0, 4, 4)};
-  s.max_qps = 16;
+  const Settings s = small_lane_at(wire::Address::v4(127, 0, 4, 4));
   const TestLane keeps_the_broker(s);
   Conversation command = call_broker();
   ASSERT_TRUE(command);

@@ -226,18 +226,38 @@ TEST_F(FirstWrite, ArrivesFromAnAddressThatTheReceiverHasNotBeenToldOf) {
   EXPECT_TRUE(b.holds(500'000, a.memory.data(), kBytes));
 }
 
+// A lane that is connected by UDP with a peer that the test plays.
+class ConnectedWithForeigner {
+ public:
+  // `host` and the next are the last bytes of their addresses.
+  ConnectedWithForeigner(std::uint8_t host, TransportChoice transport)
+      : ours(wire::Address::v4(127, 0, 3, host)),
+        lane(settings(ours, transport)),
+        peer(wire::Address::v4(127, 0, 3, static_cast<std::uint8_t>(host + 1))),
+        qp(lane.make_qp()) {
+    lane.connect(*qp, wire::Address::v4(127, 0, 3, static_cast<std::uint8_t>(host + 1)), wire::Qpn(9U << 17 | 77));
+  }
+
+  const wire::Address ours;
+  TestLane lane;
+  ForeignPeer peer;
+  host::QueuePair* qp;
+
+ private:
+  static Settings settings(const wire::Address& address, TransportChoice transport) {
+    Settings s;
+    s.addresses = {address};
+    s.wire = WireChoice::udp;
+    s.transport = transport;
+    s.max_qps = 64;
+    return s;
+  }
+};
+
 // Only the broker says who is on this host. Bug: whoever packed datagrams was taken for a local peer.
 TEST(LaneThatHearsAStranger, DoesNotTakeItsPackedDatagramApart) {
-  Settings s;
-  s.addresses = {wire::Address::v4(127, 0, 3, 16)};
-  s.wire = WireChoice::udp;
-  s.transport = TransportChoice::roce;
-  s.max_qps = 64;
-  TestLane lane(s);
-  const wire::Address theirs = wire::Address::v4(127, 0, 3, 17);
-  ForeignPeer stranger(theirs);
-  host::QueuePair* qp = lane.make_qp();
-  lane.connect(*qp, theirs, wire::Qpn(9U << 17 | 77));
+  ConnectedWithForeigner two(16, TransportChoice::roce);
+  auto& [ours, lane, stranger, qp] = two;
   const std::array<std::byte, 8> payload{std::byte{1}, std::byte{2}, std::byte{3}};
   wire::Headers h;
   h.bth.opcode = wire::Opcode::rc_write_only;
@@ -248,10 +268,10 @@ TEST(LaneThatHearsAStranger, DoesNotTakeItsPackedDatagramApart) {
     const std::lock_guard guard(lane.lane.lock());
     return lane.lane.device().card().counters.get(Refusal::payload_not_allowed);
   };
-  stranger.say_packed(s.addresses[0], h, payload);
+  stranger.say_packed(ours, h, payload);
   EXPECT_TRUE(eventually([&] { return refused() == 1; }));
   EXPECT_FALSE(lane.holds(64, payload.data(), payload.size()));
-  stranger.say(s.addresses[0], h, payload);
+  stranger.say(ours, h, payload);
   EXPECT_TRUE(eventually([&] { return lane.holds(64, payload.data(), payload.size()); })) << "alone it is sound";
   EXPECT_EQ(refused(), 1U);
 }
@@ -371,23 +391,15 @@ TEST_F(LaneThatHasWaited, HearsAllThatCameMeanwhile) {
 // A packet fills the second of two gaps. Nothing is owed for it, so nothing else is about to leave: the card says at
 // once that it has come. Bug: that lay in the port until the next packet had to leave.
 TEST(LaneThatMissesPackets, SaysAtOnceWhichOfThemHasCome) {
-  Settings s;
-  s.addresses = {wire::Address::v4(127, 0, 3, 8)};
-  s.wire = WireChoice::udp;
-  s.transport = TransportChoice::srnic;
-  s.max_qps = 64;
-  TestLane lane(s);
-  const wire::Address peers = wire::Address::v4(127, 0, 3, 9);
-  ForeignPeer peer(peers);
-  host::QueuePair* qp = lane.make_qp();
-  lane.connect(*qp, peers, wire::Qpn(9U << 17 | 77));
+  ConnectedWithForeigner two(8, TransportChoice::srnic);
+  auto& [ours, lane, peer, qp] = two;
   for (const std::uint32_t psn : {1U, 3U, 2U}) {  // the first one is still missing, too
     wire::Headers h;
     h.bth.opcode = wire::Opcode::srnic_write_only;
     h.bth.destination = qp->qpn();
     h.bth.psn = wire::Psn(psn);
     h.reth = {.address = 0, .key = lane.key, .length = 8};
-    peer.say(s.addresses[0], h, std::array<std::byte, 8>{});
+    peer.say(ours, h, std::array<std::byte, 8>{});
     const auto heard = peer.hear();
     ASSERT_TRUE(heard.has_value()) << "of " << psn;
     EXPECT_EQ(heard->packet.headers.bth.opcode, wire::Opcode::srnic_ack);

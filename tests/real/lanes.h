@@ -15,6 +15,14 @@
 
 namespace weft::real {
 
+// Of a lane that needs no more than a few queue pairs.
+inline Settings small_lane_at(const wire::Address& address) {
+  Settings s;
+  s.addresses = {address};
+  s.max_qps = 16;
+  return s;
+}
+
 struct Nobody final : LaneOwner {
   void on_completion_event(std::uint32_t) override {}
   void on_async_event() override {}

@@ -18,12 +18,7 @@ using Clock = std::chrono::steady_clock;
 const wire::Address kHere = wire::Address::v4(127, 0, 14, 1);
 constexpr auto kTooLong = std::chrono::milliseconds(kAnswerWithin / 2);
 
-Settings settings() {
-  Settings s;
-  s.addresses = {kHere};
-  s.max_qps = 16;
-  return s;
-}
+Settings settings() { return small_lane_at(kHere); }
 
 // Two lanes that have met, and a broker that is stopped from then on.
 struct Scene {

@@ -25,12 +25,7 @@ namespace {
 const wire::Address kHere = wire::Address::v4(127, 0, 11, 1), kStranger = wire::Address::v4(127, 0, 11, 9);
 constexpr std::uint8_t kNobodys = 120;  // a lane number
 
-Settings settings() {
-  Settings s;
-  s.addresses = {kHere};
-  s.max_qps = 16;
-  return s;
-}
+Settings settings() { return small_lane_at(kHere); }
 
 class Stranger {
  public:

@@ -45,6 +45,8 @@ class Attack {
     std::uint64_t sends = 0, sends_done = 0, receives = 0, receives_done = 0;
   };
   static constexpr std::size_t kLives = 6, kSharing = 2;  // one of them has a shared receive queue
+  // A fuzzer makes a card for each input: there is room for the areas, and for what lies around them.
+  static constexpr std::size_t kMemoryBytes = 24 * 1024;
 
   // -- what can happen --
   void packet();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <type_traits>
 
 #include "frames.h"
 #include "wire/frame.h"
@@ -106,16 +107,16 @@ host::DeviceConfig Victim::config() {
   return c;
 }
 
-Victim::Victim(std::uint64_t seed)
+Victim::Victim(std::uint64_t seed, std::size_t memory_bytes)
     : numbers_(seed),
       device_(config(), numbers_),
       world_(device_),
       card_(device_.card(), world_),
       domain_(*device_.create_domain()),
       other_domain_(*device_.create_domain()),
-      cq_(*device_.create_cq(1024)),
-      memory_(kMemoryBytes, std::byte{0xA5}),
-      guarded_(kMemoryBytes, 1),
+      cq_(*device_.create_cq(kCqEntries)),
+      memory_(memory_bytes, std::byte{0xA5}),
+      guarded_(memory_bytes, 1),
       contexts_before_(device_.card().contexts.size()) {
   memory_before_ = memory_;
   (void)collect();
@@ -134,9 +135,8 @@ Area Victim::allocate_at(std::uint64_t address, std::size_t bytes, nic::Rights r
   area.bytes = std::span(memory_).subspan(area.offset, bytes);
   area.address = includes(rights, nic::Rights::zero_based) ? 0 : address;
   area.key = *device_.register_region(domain, {area.bytes.data(), bytes, address, rights});
-  const auto contents = pattern(bytes, static_cast<unsigned>(area.offset));
-  std::copy(contents.begin(), contents.end(), area.bytes.begin());
-  std::copy(contents.begin(), contents.end(), memory_before_.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  fill_with_pattern(area.bytes.data(), bytes, static_cast<unsigned>(area.offset));
+  std::memcpy(memory_before_.data() + area.offset, area.bytes.data(), bytes);
   std::fill_n(guarded_.begin() + static_cast<std::ptrdiff_t>(area.offset), bytes, char{0});
   (void)collect();
   return area;
@@ -174,9 +174,13 @@ Connection Victim::connect(const ConnectOptions& options) {
     assert(e == host::Error::none);
     (void)e;
   }
-  (void)settle();
+  drive();
   const bool srnic = options.dialect == nic::Dialect::srnic;
-  if (options.greeted && !srnic) (void)receive(c.request(wire::Opcode::cnp));
+  if (options.greeted && !srnic) {
+    const Crafted greeting = c.request(wire::Opcode::cnp);
+    hear(greeting.packet());
+    drive();
+  }
   if (options.greeted && srnic) device_.card().contexts[c.qp->slot()].established = true;
   (void)collect();
   return c;
@@ -285,6 +289,22 @@ void Victim::drive() {
 
 // ---- what has happened ----------------------------------------------------------------------------------------
 
+namespace {
+
+// Are these the same bytes? There are so many words of eight.
+WEFT_NOT_SANITIZED bool same(const void* one, const void* other, std::size_t bytes) {
+  std::uint64_t difference = 0;
+  for (std::size_t at = 0; at < bytes; at += sizeof difference) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, static_cast<const std::byte*>(one) + at, sizeof a);
+    std::memcpy(&b, static_cast<const std::byte*>(other) + at, sizeof b);
+    difference |= a ^ b;
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
 Effects Victim::collect() {
   Effects out;
   out.sent = std::exchange(world_.sent, {});
@@ -300,21 +320,27 @@ Effects Victim::collect() {
 }
 
 WEFT_NOT_TRACED void Victim::collect_refusals(Effects& out) {
-  for (std::size_t i = 0; i < refusals_before_.size(); ++i) {
-    const std::uint64_t count = device_.card().counters.get(static_cast<Refusal>(i));
-    if (count != refusals_before_[i]) out.refusals.emplace_back(static_cast<Refusal>(i), count - refusals_before_[i]);
-    refusals_before_[i] = count;
+  static_assert(std::is_trivially_copyable_v<nic::Counters>);
+  const nic::Counters& counters = device_.card().counters;
+  if (same(&counters, &counters_before_, sizeof counters)) return;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Refusal::count_); ++i) {
+    const auto refusal = static_cast<Refusal>(i);
+    const std::uint64_t more = counters.get(refusal) - counters_before_.get(refusal);
+    if (more != 0) out.refusals.emplace_back(refusal, more);
   }
+  counters_before_ = counters;
 }
 
 WEFT_NOT_TRACED void Victim::collect_contexts(Effects& out) {
   nic::ContextTable& contexts = device_.card().contexts;
   for (std::uint32_t slot = 0; slot < contexts.size(); ++slot) {
+    if (same(&contexts[slot], contexts_before_[slot].data(), sizeof(nic::Context))) continue;
     ContextBytes bytes;
     std::memcpy(bytes.data(), &contexts[slot], bytes.size());
     // Where the timers keep it is their business: others' timers move it.
-    std::fill_n(bytes.begin() + offsetof(nic::Context, timer), sizeof(nic::Context::timer), std::byte{0});
-    if (std::memcmp(bytes.data(), contexts_before_[slot].data(), bytes.size()) == 0) continue;
+    std::memcpy(bytes.data() + offsetof(nic::Context, timer),
+                contexts_before_[slot].data() + offsetof(nic::Context, timer), sizeof(nic::Context::timer));
+    if (same(bytes.data(), contexts_before_[slot].data(), bytes.size())) continue;
     contexts_before_[slot] = bytes;
     out.touched.push_back(contexts[slot].qpn);
   }
@@ -324,13 +350,14 @@ WEFT_NOT_TRACED void Victim::collect_contexts(Effects& out) {
 WEFT_NOT_TRACED void Victim::collect_memory(Effects& out) {
   constexpr std::size_t kLarge = 1024, kSmall = 64;
   const std::size_t end = std::min((allocated_ / kLarge + 4) * kLarge, memory_.size());
-  const auto same = [&](std::size_t at, std::size_t bytes) {
-    return std::memcmp(memory_.data() + at, memory_before_.data() + at, bytes) == 0;
+  const auto unchanged = [&](std::size_t at, std::size_t bytes) {
+    return same(memory_.data() + at, memory_before_.data() + at, bytes);
   };
+  if (unchanged(0, end)) return;
   for (std::size_t large = 0; large < end; large += kLarge) {
-    if (same(large, kLarge)) continue;
+    if (unchanged(large, kLarge)) continue;
     for (std::size_t small = large; small < large + kLarge; small += kSmall) {
-      if (same(small, kSmall)) continue;
+      if (unchanged(small, kSmall)) continue;
       for (std::size_t i = small; i < small + kSmall; ++i) {
         if (memory_[i] != memory_before_[i]) note_written(i, out);
       }

@@ -150,7 +150,7 @@ struct ConnectOptions {
 
 class Victim {
  public:
-  explicit Victim(std::uint64_t seed = 1);
+  explicit Victim(std::uint64_t seed = 1, std::size_t memory_bytes = 128 * 1024);
 
   [[nodiscard]] host::Device& device() { return device_; }
   [[nodiscard]] host::CompletionQueue& cq() { return *cq_; }
@@ -199,7 +199,8 @@ class Victim {
   void note_written(std::size_t at, Effects& out) const;
   void collect_refusals(Effects& out);
 
-  static constexpr std::size_t kMemoryBytes = 128 * 1024, kGuardBytes = 64;
+  static constexpr std::size_t kGuardBytes = 64;
+  static constexpr std::uint32_t kCqEntries = 512;  // more than all queue pairs of a test have work for
 
   SeededNumbers numbers_;
   host::Device device_;
@@ -214,7 +215,7 @@ class Victim {
   bool held_ = false;
   using ContextBytes = std::array<std::byte, sizeof(nic::Context)>;
   std::vector<ContextBytes> contexts_before_;
-  std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count_)> refusals_before_{};
+  nic::Counters counters_before_{};
 };
 
 }  // namespace weft::trust

@@ -106,7 +106,8 @@ Tap::~Tap() {
 
 void Tap::packet(Time now, Direction direction, const wire::Flow& flow, std::span<const std::byte> udp_payload,
                  std::string_view comment) {
-  if (!file_->trouble.empty() || udp_payload.size() > wire::kMaxUdpPayloadBytes) return;
+  if (!file_->trouble.empty()) return;
+  if (udp_payload.size() > wire::kMaxUdpPayloadBytes) return on_time(now);
   std::array<std::byte, wire::kMaxFrameHeaderBytes> headers;
   const std::size_t header_bytes = wire::encode_frame_headers(
       flow, udp_payload.size(), headers, {.source = mac_of(flow.source), .destination = mac_of(flow.destination)});
