@@ -35,7 +35,9 @@ class Meter {
 // call for, and looks again.
 class Side : public sim::Program {
  public:
-  Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed);
+  using Peers = std::vector<const Station*>;  // of its ends, in turn
+  // `number`: of a client among clients; 0 for the server.
+  Side(const Setting& setting, Station& station, std::uint32_t number, Peers peers, Meter& meter, std::uint64_t seed);
   Side(const Side&) = delete;
 
   void on_thread(Time now, std::uint32_t thread) final;
@@ -46,14 +48,20 @@ class Side : public sim::Program {
 
   void send(Time& at, std::uint32_t end, bool signaled);
   void post_receive(Time& at, std::uint32_t end);
-  [[nodiscard]] std::uint64_t somewhere(const Station& s);
+  // Where a message of this queue pair comes from or goes to.
+  [[nodiscard]] std::uint64_t somewhere(const Station& s, std::uint32_t end);
+  // The number of the other end of this one, among its station's. The server's ends go to the clients in turn.
+  [[nodiscard]] std::uint32_t remote_end(std::uint32_t end) const {
+    return peers_.size() > 1 ? end / setting_.clients : end * setting_.clients + number_;
+  }
 
   const Setting& setting_;
   Station& station_;
-  const Station& peer_;
   Meter& meter_;
 
  private:
+  std::uint32_t number_;
+  Peers peers_;
   world::Random random_;
 };
 
@@ -81,8 +89,8 @@ class StreamServer final : public Side {
 // A message is answered by one of the same size.
 class PingPong final : public Side {
  public:
-  PingPong(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed, bool first)
-      : Side(setting, station, peer, meter, seed), first_(first), sent_(station.ends.size()) {}
+  PingPong(const Setting& setting, Station& station, Peers peers, Meter& meter, std::uint64_t seed, bool first)
+      : Side(setting, station, 0, std::move(peers), meter, seed), first_(first), sent_(station.ends.size()) {}
   void start(Time now);
   [[nodiscard]] const std::vector<Time>& half_round_trips() const { return half_; }
 
