@@ -17,6 +17,7 @@ struct Totals {
   Time down_busy = 0, up_busy = 0, pipeline_busy = 0;
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
   std::uint64_t sent = 0, again = 0;
+  Time askers_busy = 0, answerers_busy = 0;  // threads
 };
 
 class Measurement {
@@ -94,6 +95,7 @@ class Measurement {
     t.when = now;
     for (std::uint32_t i = 0; i < bed_.clients(); ++i) add(t, bed_.client(i), !server_sends());
     add(t, bed_.server(), server_sends());
+    for (const auto& side : sides_) (side->asks() ? t.askers_busy : t.answerers_busy) += side->busy();
     return t;
   }
   void add(Totals& t, Station& s, bool sends) {
@@ -163,6 +165,9 @@ class Measurement {
         {"pcie_up_use", percent(change(&Totals::up_busy), ps)},
         {"wire_use", percent(change(&Totals::wire_bytes) * wire_byte_ps(), ps)},
         {"pipeline_use", percent(change(&Totals::pipeline_busy), ps)},
+        {"asker_busy_percent", percent(change(&Totals::askers_busy), ps) / threads(setting_.asker == Asker::clients)},
+        {"answerer_busy_percent",
+         percent(change(&Totals::answerers_busy), ps) / threads(setting_.asker == Asker::server)},
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
     };
     const Messages seen = messages_of(setting_);
@@ -171,6 +176,7 @@ class Measurement {
     add_latencies(out);
     return out;
   }
+  [[nodiscard]] double threads(bool of_clients) const { return setting_.threads * (of_clients ? bed_.clients() : 1.0); }
   [[nodiscard]] double wire_byte_ps() const {
     const std::uint64_t rate = link_rate(setting_);
     return rate == 0 ? 0 : 8e12 / static_cast<double>(rate) / (server_sends() ? 1 : bed_.clients());

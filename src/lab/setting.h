@@ -16,6 +16,10 @@ enum class Pattern : std::uint8_t {
 };
 
 enum class Asker : std::uint8_t { clients, server };
+enum class LostOn : std::uint8_t {
+  both_ways,
+  way_out,  // of whoever asks: what comes back always arrives
+};
 
 struct Setting {
   Profile profile;  // of every card
@@ -24,7 +28,8 @@ struct Setting {
   std::uint32_t clients = 1;
   std::uint64_t link_bits_per_second = 0;  // 0: the profile's
   Time link_delay = nanoseconds(100);      // of each link
-  double loss = 0;                         // of packets, at random, on every link from a card
+  double loss = 0;                         // of packets, at random, on links from cards
+  LostOn lost_on = LostOn::both_ways;
 
   // The workload. Whoever asks posts the operations; the others answer.
   Asker asker = Asker::clients;
@@ -36,6 +41,7 @@ struct Setting {
   std::uint32_t threads = 16;  // of each host
   std::uint32_t depth = 16;    // messages under way for each queue pair
   std::uint32_t signal_every = 1;
+  std::uint32_t ack_timeout = 14;  // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
   std::uint32_t inline_bytes = 0;  // messages up to this size travel in their work entry
   // That messages come from and go to, spread evenly; 0: a buffer of its own for each queue pair, as perftest has.
   std::uint64_t region_bytes = 0;

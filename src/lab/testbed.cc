@@ -84,7 +84,11 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
   if (setting.loss > 0) {
     world::FaultPlan faults;
     faults.loss = setting.loss;
-    for (const auto& station : stations_) fabric_.set_faults(fabric_.uplink(station->host.index()), faults);
+    for (const auto& station : stations_) {
+      const bool asks = (station == stations_.front()) == (setting.asker == Asker::server);
+      if (!asks && setting.lost_on == LostOn::way_out) continue;
+      fabric_.set_faults(fabric_.uplink(station->host.index()), faults);
+    }
   }
   connect_all(setting);
 }
@@ -120,7 +124,7 @@ void Testbed::bring_up(const Setting& setting, host::QueuePair& qp, const wire::
   a.peer_qpn = peer_qpn;
   a.mtu = static_cast<std::uint16_t>(setting.mtu);
   a.max_reads = a.max_peer_reads = static_cast<std::uint8_t>(std::min(setting.depth, 16U));
-  a.ack_timeout = 8;  // 1 ms
+  a.ack_timeout = static_cast<std::uint8_t>(setting.ack_timeout);
   const auto go = [&](nic::QpState to, std::uint32_t mask) {
     a.state = to;
     need(qp.modify(a, M::state | mask), "to connect a queue pair");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace weft::lab {
 namespace {
@@ -24,15 +25,17 @@ nic::WorkKind kind_of(Operation operation) {
 
 Side::Side(const Setting& setting, Station& station, std::uint32_t number, Peers peers, Meter& meter,
            std::uint64_t seed)
-    : setting_(setting), station_(station), meter_(meter), number_(number), peers_(std::move(peers)), random_(seed) {
+    : setting_(setting), station_(station), meter_(meter), random_(seed), number_(number), peers_(std::move(peers)) {
   station.host.set_program(this);
-  for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) {
-    station.host.sleep(0, thread, *station.cqs[thread]);
-  }
+  for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) station.host.go_on(0, thread);
 }
 
 void Side::on_thread(Time now, std::uint32_t thread) {
   const sim::ThreadSpec& cost = setting_.profile.thread;
+  if (Time at = now; begin(at, thread)) {
+    busy_ += at - now;
+    return station_.host.go_on(at, thread);
+  }
   std::array<nic::Completion, kPollBatch> done;
   const std::uint32_t n = station_.host.poll(now, *station_.cqs[thread], done);
   Time at = now + (n == 0 ? cost.poll : 0);
@@ -41,6 +44,7 @@ void Side::on_thread(Time now, std::uint32_t thread) {
     if (done[i].status != nic::Status::success) throw std::runtime_error("a message failed");
     take(at, thread, done[i]);
   }
+  if (n > 0) busy_ += at - now;
   station_.host.sleep(at, thread, *station_.cqs[thread]);
 }
 
@@ -83,27 +87,33 @@ void Side::post_receive(Time& at, std::uint32_t end) {
 
 // ---- streams --------------------------------------------------------------------------------------------
 
-void StreamClient::start(Time now) {
+void StreamClient::start(Time) {
   under_way_.assign(station_.ends.size(), 0);
-  unsignaled_.assign(station_.ends.size(), 0);
-  std::vector<Time> at(setting_.threads, now);
-  // All that one may have under way, then the next one's: as perftest's loop over its queue pairs does (run_iter_bw).
-  for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
-    while (under_way_[i] < setting_.depth) fill(at[station_.ends[i].thread], i);
+  for (std::size_t i = 0; i < station_.ends.size(); ++i) {
+    unsignaled_.push_back(static_cast<std::uint32_t>(random_.below(round())));
+    finished_.push_back(round() - unsignaled_[i]);
   }
+  for (std::uint32_t thread = 0; thread < setting_.threads; ++thread) to_begin_.push_back(thread);
+}
+
+bool StreamClient::begin(Time& at, std::uint32_t thread) {
+  const std::uint32_t end = to_begin_[thread];
+  if (end >= station_.ends.size()) return false;
+  to_begin_[thread] += setting_.threads;
+  while (under_way_[end] < setting_.depth) fill(at, end);
+  return true;
 }
 
 void StreamClient::fill(Time& at, std::uint32_t end) {
   ++under_way_[end];
-  const std::uint32_t every = std::min(setting_.signal_every, setting_.depth);
-  const bool signaled = ++unsignaled_[end] >= every;
+  const bool signaled = ++unsignaled_[end] >= round();
   if (signaled) unsignaled_[end] = 0;
   send(at, end, signaled);
 }
 
 void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
   const auto end = static_cast<std::uint32_t>(done.id);
-  const std::uint32_t finished = std::min(setting_.signal_every, setting_.depth);
+  const std::uint32_t finished = std::exchange(finished_[end], round());
   const std::uint32_t slot = station_.ends[end].qp->slot();
   sim::Estats& estats = station_.host.estats();
   if (estats.watches(slot)) {

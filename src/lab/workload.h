@@ -2,6 +2,7 @@
 // and posts receives again; or one message goes back and forth.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -41,8 +42,16 @@ class Side : public sim::Program {
   Side(const Side&) = delete;
 
   void on_thread(Time now, std::uint32_t thread) final;
+  [[nodiscard]] virtual bool asks() const = 0;  // it posts what is measured
+  // What its threads have spent on posting and completing, all together, without looking in vain.
+  [[nodiscard]] Time busy() const { return busy_; }
 
  protected:
+  // Something that a thread does before it looks for completions for the first time. False: no more.
+  virtual bool begin(Time& at, std::uint32_t thread) {
+    static_cast<void>(at), static_cast<void>(thread);
+    return false;
+  }
   // One completion, at `at` of this thread's time, which it moves on by what it does.
   virtual void take(Time& at, std::uint32_t thread, const nic::Completion& done) = 0;
 
@@ -58,28 +67,39 @@ class Side : public sim::Program {
   const Setting& setting_;
   Station& station_;
   Meter& meter_;
+  world::Random random_;
 
  private:
   std::uint32_t number_;
   Peers peers_;
-  world::Random random_;
+  Time busy_ = 0;
 };
 
-// Keeps `depth` messages under way on each queue pair.
+// Keeps `depth` messages under way on each queue pair: fills one, then the next, as perftest's loop does (run_iter_bw).
+// Which of the first messages asks for a completion is drawn: perftest runs for seconds, until queue pairs are at
+// different points of their round, and what is measured here begins there.
 class StreamClient final : public Side {
  public:
   using Side::Side;
+  [[nodiscard]] bool asks() const override { return true; }
   void start(Time now);
 
  private:
+  bool begin(Time& at, std::uint32_t thread) override;
   void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
   void fill(Time& at, std::uint32_t end);
-  std::vector<std::uint32_t> under_way_, unsignaled_;  // by queue pair
+  [[nodiscard]] std::uint32_t round() const { return std::min(setting_.signal_every, setting_.depth); }
+
+  std::vector<std::uint32_t> under_way_;  // by queue pair
+  std::vector<std::uint32_t> unsignaled_;
+  std::vector<std::uint32_t> finished_;  // how many the next completion is for
+  std::vector<std::uint32_t> to_begin_;  // by thread: the next of its queue pairs to fill
 };
 
 class StreamServer final : public Side {
  public:
   using Side::Side;
+  [[nodiscard]] bool asks() const override { return false; }
   void start(Time now);
 
  private:
@@ -91,6 +111,7 @@ class PingPong final : public Side {
  public:
   PingPong(const Setting& setting, Station& station, Peers peers, Meter& meter, std::uint64_t seed, bool first)
       : Side(setting, station, 0, std::move(peers), meter, seed), first_(first), sent_(station.ends.size()) {}
+  [[nodiscard]] bool asks() const override { return first_; }
   void start(Time now);
   [[nodiscard]] const std::vector<Time>& half_round_trips() const { return half_; }
 
