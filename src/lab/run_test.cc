@@ -181,14 +181,13 @@ TEST(Run, AcknowledgementsAreLostAsWell) {
 // However much a queue pair has under way, what is measured is no beginning: a doorbell and an entry for each message.
 TEST(Run, TheFirstMessagesAreAsThoseLater) {
   Setting s = setting("srnic");
-  s.qps = 256;
+  s.qps = 1024;
   s.threads = 16;
   s.depth = 128;
   s.signal_every = 100;
   s.messages = s.warm_up_messages = 0;
   const Values early = values(s);
-  s.warm_up_messages = 40'000;
-  s.messages = 40'000;
+  s.warm_up_messages = s.messages = 1024 * 128;
   const Values late = values(s);
   EXPECT_NEAR(early.at("pcie_extra_gbps"), late.at("pcie_extra_gbps"), 0.02 * late.at("pcie_extra_gbps"));
 }

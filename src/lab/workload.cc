@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <utility>
 
 namespace weft::lab {
 namespace {
@@ -88,11 +87,10 @@ void Side::post_receive(Time& at, std::uint32_t end) {
 // ---- streams --------------------------------------------------------------------------------------------
 
 void StreamClient::start(Time) {
-  under_way_.assign(station_.ends.size(), 0);
   for (std::size_t i = 0; i < station_.ends.size(); ++i) {
     unsignaled_.push_back(static_cast<std::uint32_t>(random_.below(round())));
-    finished_.push_back(round() - unsignaled_[i]);
   }
+  under_way_ = unsignaled_;
   for (std::uint32_t thread = 0; thread < setting_.threads; ++thread) to_begin_.push_back(thread);
 }
 
@@ -113,7 +111,7 @@ void StreamClient::fill(Time& at, std::uint32_t end) {
 
 void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
   const auto end = static_cast<std::uint32_t>(done.id);
-  const std::uint32_t finished = std::exchange(finished_[end], round());
+  const std::uint32_t finished = round();
   const std::uint32_t slot = station_.ends[end].qp->slot();
   sim::Estats& estats = station_.host.estats();
   if (estats.watches(slot)) {

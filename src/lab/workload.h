@@ -76,8 +76,8 @@ class Side : public sim::Program {
 };
 
 // Keeps `depth` messages under way on each queue pair: fills one, then the next, as perftest's loop does (run_iter_bw).
-// Which of the first messages asks for a completion is drawn: perftest runs for seconds, until queue pairs are at
-// different points of their round, and what is measured here begins there.
+// Of each it is drawn how many messages of its round have gone before, unreported: perftest runs for seconds, until queue
+// pairs are at different points of their rounds, and what is measured here begins there.
 class StreamClient final : public Side {
  public:
   using Side::Side;
@@ -90,10 +90,8 @@ class StreamClient final : public Side {
   void fill(Time& at, std::uint32_t end);
   [[nodiscard]] std::uint32_t round() const { return std::min(setting_.signal_every, setting_.depth); }
 
-  std::vector<std::uint32_t> under_way_;  // by queue pair
-  std::vector<std::uint32_t> unsignaled_;
-  std::vector<std::uint32_t> finished_;  // how many the next completion is for
-  std::vector<std::uint32_t> to_begin_;  // by thread: the next of its queue pairs to fill
+  std::vector<std::uint32_t> under_way_, unsignaled_;  // by queue pair
+  std::vector<std::uint32_t> to_begin_;                // by thread: the next of its queue pairs to fill
 };
 
 class StreamServer final : public Side {
