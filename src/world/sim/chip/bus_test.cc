@@ -71,6 +71,15 @@ TEST(Bus, TagsLimitReadsUnderWay) {
   EXPECT_GE(bus.read(0, 0, 64, BusUse::payload), first + spec.read_latency);
 }
 
+// PCI Express Base 3.0, 2.2.6.2: a tag is that of a request, and a request asks for max_read_request bytes at most.
+TEST(Bus, ALongReadNeedsATagForEachRequest) {
+  PcieSpec spec = kGen3;
+  spec.tags = 2;
+  EXPECT_LT(Bus(spec).read(0, 0, 1024, BusUse::payload), 2 * spec.read_latency);
+  EXPECT_GT(Bus(spec).read(0, 0, 1025, BusUse::payload), 2 * spec.read_latency);
+  EXPECT_GT(Bus(spec).read(0, 0, 2049, BusUse::payload), 3 * spec.read_latency);
+}
+
 TEST(Bus, BytesAreCountedByWhatTheyAreFor) {
   Bus bus(kGen3);
   (void)bus.read(0, 0, 512, BusUse::payload);  // 24 + 2 x 20 + 512
