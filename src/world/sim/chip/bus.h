@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "world/random.h"
 #include "world/sim/chip/reservations.h"
 #include "world/sim/chip/slots.h"
 #include "world/sim/chip/spec.h"
@@ -38,7 +39,7 @@ enum class BusUse : std::uint8_t {
 
 class Bus {
  public:
-  explicit Bus(const PcieSpec& spec);
+  explicit Bus(const PcieSpec& spec, std::uint64_t seed = 1);
 
   // Each is asked for at `from`, and answers when it has come to its end. A read is as many requests as its bytes need.
   Time read(Time now, Time from, std::size_t bytes, BusUse use) {
@@ -80,11 +81,15 @@ class Bus {
     count(use, kReadRequest + down);
     return tags_.enter(from, [&](Time start) {
       // Payload is asked for in long lists, and everything else by engines of their own, which take turns with it.
-      const Time asked = start + time_of(kReadRequest);
+      const Time answered = start + time_of(kReadRequest) + spec_.read_latency + jitter();
       requests_ += time_of(kReadRequest);
-      return use == BusUse::payload ? down_.take(now, asked + spec_.read_latency, time_of(down))
-                                    : down_.take_first(now, asked + spec_.read_latency, time_of(down));
+      return use == BusUse::payload ? down_.take(now, answered, time_of(down))
+                                    : down_.take_first(now, answered, time_of(down));
     });
+  }
+  Time jitter() {
+    if (spec_.read_jitter == 0) return 0;
+    return static_cast<Time>(random_.below(2 * static_cast<std::uint64_t>(spec_.read_jitter) + 1)) - spec_.read_jitter;
   }
 
   static constexpr std::size_t kWrite = 24, kReadRequest = 24, kCompletion = 20;  // bytes around the data
@@ -103,6 +108,7 @@ class Bus {
   bool free_;
   std::uint64_t byte_time_;  // ps, with kFraction bits behind the point
   Slots tags_;
+  world::Random random_;
   Reservations up_, down_;  // from the card, to the card
   // Requests to read are so short that nobody notices when one goes first; what they take is added to the next write.
   Time requests_ = 0;
