@@ -27,6 +27,9 @@ inline constexpr std::array kMetrics{
     Metric{"pcie_up_use", "%", "of the time that the bus from the receiving card was busy"},
     Metric{"wire_use", "%", "of the time that the sender's link was busy"},
     Metric{"pipeline_use", "%", "of the time that the sender's pipeline was busy"},
+    Metric{"asker_busy_percent", "%",
+           "of a core: what a thread takes to post and to take completions, where operations are posted"},
+    Metric{"answerer_busy_percent", "%", "the same, where they are answered; looking in vain is not counted"},
     Metric{"retransmitted_percent", "%", "packets sent again, of all"},
     Metric{"events", "1/message", "events of the simulation itself"},
     // A signalled operation's way, by the measuring points of Azure's Estats: T1 posted, T2 its work entry is on the

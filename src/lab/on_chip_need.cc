@@ -19,9 +19,9 @@ struct Part {
 std::array<Part, 6> parts(const Profile& profile) {
   const nic::CardConfig& card = profile.device.card;
   const sim::CacheSpec& contexts = profile.chip.contexts;
-  // Without a cache every context is on chip, and as large as this card's are.
-  const std::uint64_t context_bytes = contexts.entries != 0 ? std::uint64_t{contexts.entries} * contexts.entry_bytes
-                                                            : std::uint64_t{card.max_qps} * nic::kContextStateBytes;
+  // Without a cache every context is on chip; as large as this card's are, if the profile does not say.
+  const std::uint64_t each = contexts.entry_bytes != 0 ? contexts.entry_bytes : sizeof(nic::Context);
+  const std::uint64_t context_bytes = each * (contexts.entries != 0 ? contexts.entries : card.max_qps);
   return {{{"contexts", context_bytes},
            {"translations", card.mtt_cache_bytes},
            {"work entries", std::uint64_t{card.work_cache_bytes} + card.receive_cache_bytes},

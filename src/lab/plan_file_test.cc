@@ -148,7 +148,8 @@ TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
   refused(base + "mtu = 4096\nport_mtu = 1024" + series, 7, "the card's port_mtu is 1024");
   refused(base + "page_bytes = 5000" + series, 6, "page_bytes is a power of two");
   refused(base + "clients = 4\nqps = 3" + series, 7, "3 queue pairs for 4 clients");
-  refused(base + "qps = 100000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
+  refused(base + "qps = 10000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
+  refused(base + "qps = 10001" + series, 6, "10001 queue pairs, and the card has room for 10000 (max_qps)");
   refused(base + "qps = 8" + series + "[quick]\nclients = 9", 6, "8 queue pairs for 9 clients");
 }
 

@@ -17,6 +17,7 @@ struct Totals {
   Time down_busy = 0, up_busy = 0, pipeline_busy = 0;
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
   std::uint64_t sent = 0, again = 0;
+  Time askers_busy = 0, answerers_busy = 0;  // threads
 };
 
 class Measurement {
@@ -43,22 +44,30 @@ class Measurement {
   }
 
   void start_stream() {
-    auto server = std::make_unique<StreamServer>(setting_, bed_.server(), bed_.client(0), meter_, seed());
-    server->start(0);
-    for (std::uint32_t i = 0; i < bed_.clients(); ++i) {
-      watch(bed_.client(i));
-      auto client = std::make_unique<StreamClient>(setting_, bed_.client(i), bed_.server(), meter_, seed());
-      client->start(0);
-      sides_.push_back(std::move(client));
+    std::vector<Station*> clients;
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) clients.push_back(&bed_.client(i));
+    const std::vector<Station*> server{&bed_.server()};
+    const bool server_asks = setting_.asker == Asker::server;
+    begin<StreamServer>(server_asks ? clients : server, server_asks ? server : clients);
+    for (Station* station : server_asks ? server : clients) watch(*station);
+    begin<StreamClient>(server_asks ? server : clients, server_asks ? clients : server);
+  }
+  template <class Programs>
+  void begin(const std::vector<Station*>& stations, const std::vector<Station*>& peers) {
+    for (std::uint32_t i = 0; i < stations.size(); ++i) {
+      auto side = std::make_unique<Programs>(setting_, *stations[i], i, Side::Peers(peers.begin(), peers.end()), meter_,
+                                             seed());
+      side->start(0);
+      sides_.push_back(std::move(side));
     }
-    sides_.push_back(std::move(server));
   }
   void start_ping_pong() {
     if (setting_.operation != Operation::send || bed_.clients() != 1) {
       throw std::runtime_error("ping_pong is for SENDs between two hosts");
     }
-    auto second = std::make_unique<PingPong>(setting_, bed_.server(), bed_.client(0), meter_, seed(), false);
-    auto first = std::make_unique<PingPong>(setting_, bed_.client(0), bed_.server(), meter_, seed(), true);
+    const Side::Peers client{&bed_.client(0)}, server{&bed_.server()};
+    auto second = std::make_unique<PingPong>(setting_, bed_.server(), client, meter_, seed(), false);
+    auto first = std::make_unique<PingPong>(setting_, bed_.client(0), server, meter_, seed(), true);
     second->start(0);
     first->start(0);
     ping_ = first.get();
@@ -76,14 +85,17 @@ class Measurement {
     }
   }
 
-  // The station whose messages' payload leaves its host: the server, if clients read.
-  [[nodiscard]] bool server_sends() const { return setting_.operation == Operation::read; }
+  // Does messages' payload leave the server's host? If clients read, or the server writes.
+  [[nodiscard]] bool server_sends() const {
+    return (setting_.operation == Operation::read) == (setting_.asker == Asker::clients);
+  }
 
   Totals totals(Time now) {
     Totals t;
     t.when = now;
     for (std::uint32_t i = 0; i < bed_.clients(); ++i) add(t, bed_.client(i), !server_sends());
     add(t, bed_.server(), server_sends());
+    for (const auto& side : sides_) (side->asks() ? t.askers_busy : t.answerers_busy) += side->busy();
     return t;
   }
   void add(Totals& t, Station& s, bool sends) {
@@ -153,6 +165,9 @@ class Measurement {
         {"pcie_up_use", percent(change(&Totals::up_busy), ps)},
         {"wire_use", percent(change(&Totals::wire_bytes) * wire_byte_ps(), ps)},
         {"pipeline_use", percent(change(&Totals::pipeline_busy), ps)},
+        {"asker_busy_percent", percent(change(&Totals::askers_busy), ps) / threads(setting_.asker == Asker::clients)},
+        {"answerer_busy_percent",
+         percent(change(&Totals::answerers_busy), ps) / threads(setting_.asker == Asker::server)},
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
     };
     const Messages seen = messages_of(setting_);
@@ -161,20 +176,23 @@ class Measurement {
     add_latencies(out);
     return out;
   }
+  [[nodiscard]] double threads(bool of_clients) const { return setting_.threads * (of_clients ? bed_.clients() : 1.0); }
   [[nodiscard]] double wire_byte_ps() const {
     const std::uint64_t rate = link_rate(setting_);
-    return rate == 0 ? 0 : 8e12 / static_cast<double>(rate) / bed_.clients();
+    return rate == 0 ? 0 : 8e12 / static_cast<double>(rate) / (server_sends() ? 1 : bed_.clients());
   }
 
   void add_latencies(Outcome& out) {
     std::array<double, sim::Estats::kPoints - 1> steps{};
     std::vector<Time> whole;
-    for (std::uint32_t i = 0; i < bed_.clients(); ++i) {
-      for (const auto& s : bed_.client(i).host.estats().ended()) {
+    const auto take = [&](Station& station) {
+      for (const auto& s : station.host.estats().ended()) {
         for (std::size_t k = 0; k < steps.size(); ++k) steps[k] += static_cast<double>(s[k + 1] - s[k]);
         whole.push_back(s.back() - s.front());
       }
-    }
+    };
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) take(bed_.client(i));
+    take(bed_.server());  // whoever did not ask has none
     const double n = std::max<double>(static_cast<double>(whole.size()), 1) * 1e6;
     constexpr std::array kNames{"t12_us", "t23_us", "t34_us", "t45_us", "t56_us"};
     double sum = 0;
@@ -213,7 +231,7 @@ Messages messages_of(const Setting& setting) {
   }
   // Long messages are many packets each.
   const std::uint64_t packets = (setting.bytes + setting.mtu - 1) / setting.mtu;
-  if (m.warm_up == 0) m.warm_up = std::max<std::uint64_t>(5'000 / packets + 50, qps * setting.depth);
+  if (m.warm_up == 0) m.warm_up = std::max<std::uint64_t>(5'000 / packets + 50, 2 * qps * std::min(setting.depth, 8U));
   if (m.measured == 0)
     m.measured = std::max<std::uint64_t>(40'000 / packets + 400, 2 * qps * std::min(setting.depth, 8U));
   return m;

@@ -82,6 +82,7 @@ TEST(Run, TheBusIsMostOfALatency) {
   s.pattern = Pattern::ping_pong;
   s.bytes = s.inline_bytes = 64;
   s.qps = s.threads = s.depth = 1;
+  s.profile.chip.pcie.read_jitter = 0;
   s.messages = 100;
   s.warm_up_messages = 10;
   const double with = values(s).at("latency_us");
@@ -152,11 +153,58 @@ TEST(Run, ACardThatTellsAgainOfAGapNeedsNoTimeouts) {
   s.depth = 128;
   s.bytes = 4096;
   s.loss = 0.01;
+  s.lost_on = LostOn::way_out;
   s.messages = 10'000;
   const double told_again = values(s).at("raw_gbps");
   EXPECT_GT(told_again, 95) << "the wire stays full";
   s.profile.device.card.naks_again = false;
   EXPECT_LT(values(s).at("raw_gbps"), 0.9 * told_again);
+}
+
+// A NAK that is lost is not said again before something is sent again, and that is after the timeout.
+TEST(Run, AcknowledgementsAreLostAsWell) {
+  Setting s = setting("connectx6");
+  s.qps = s.threads = 1;
+  s.depth = 128;
+  s.bytes = 4096;
+  s.loss = 0.01;
+  s.time_limit = milliseconds(60'000);
+  s.messages = 10'000;
+  const double both = values(s).at("goodput_gbps");
+  s.lost_on = LostOn::way_out;
+  const double out = values(s).at("goodput_gbps");
+  EXPECT_LT(both, out / 2) << "it waits for 67 ms now and then";
+  s.lost_on = LostOn::both_ways;
+  s.ack_timeout = 6;
+  EXPECT_GT(values(s).at("goodput_gbps"), 2 * both) << "for 262 us only";
+}
+
+// However much a queue pair has under way, what is measured is no beginning: a doorbell and an entry for each message.
+TEST(Run, TheFirstMessagesAreAsThoseLater) {
+  Setting s = setting("srnic");
+  s.qps = 1024;
+  s.threads = 16;
+  s.depth = 128;
+  s.signal_every = 100;
+  s.messages = s.warm_up_messages = 0;
+  const Values early = values(s);
+  s.warm_up_messages = s.messages = 1024 * 128;
+  const Values late = values(s);
+  EXPECT_NEAR(early.at("pcie_extra_gbps"), late.at("pcie_extra_gbps"), 0.02 * late.at("pcie_extra_gbps"));
+}
+
+TEST(Run, ThreadsAreBusyWithWhatTheyPostAndTake) {
+  Setting s = setting("srnic");
+  s.qps = s.threads = 1;
+  s.depth = 128;
+  s.bytes = 65536;
+  s.messages = 2'000;
+  const Values v = values(s);
+  const sim::ThreadSpec& cost = s.profile.thread;
+  const double ns = static_cast<double>(cost.post + cost.doorbell + cost.completion) / 1000;
+  EXPECT_NEAR(v.at("asker_busy_percent"), v.at("message_rate") * ns / 10, 0.05);
+  const double no_doorbell = ns - static_cast<double>(cost.doorbell) / 1000;
+  EXPECT_NEAR(v.at("answerer_busy_percent"), v.at("message_rate") * no_doorbell / 10, 0.05);
 }
 
 TEST(Run, AFullReceiveBufferPausesThePeerOrLosesPackets) {

@@ -15,6 +15,12 @@ enum class Pattern : std::uint8_t {
   ping_pong,  // one message at a time, answered by one of the same size: latency is half of that
 };
 
+enum class Asker : std::uint8_t { clients, server };
+enum class LostOn : std::uint8_t {
+  both_ways,
+  way_out,  // of whoever asks: what comes back always arrives
+};
+
 struct Setting {
   Profile profile;  // of every card
 
@@ -22,9 +28,11 @@ struct Setting {
   std::uint32_t clients = 1;
   std::uint64_t link_bits_per_second = 0;  // 0: the profile's
   Time link_delay = nanoseconds(100);      // of each link
-  double loss = 0;                         // of packets, at random, on the clients' way out
+  double loss = 0;                         // of packets, at random, on links from cards
+  LostOn lost_on = LostOn::both_ways;
 
-  // The workload; clients ask, the server answers.
+  // The workload. Whoever asks posts the operations; the others answer.
+  Asker asker = Asker::clients;
   Operation operation = Operation::send;
   Pattern pattern = Pattern::stream;
   std::uint32_t bytes = 512;  // of a message
@@ -33,8 +41,10 @@ struct Setting {
   std::uint32_t threads = 16;  // of each host
   std::uint32_t depth = 16;    // messages under way for each queue pair
   std::uint32_t signal_every = 1;
+  std::uint32_t ack_timeout = 14;  // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
   std::uint32_t inline_bytes = 0;  // messages up to this size travel in their work entry
-  std::uint64_t region_bytes = 0;  // that messages come from and go to, spread evenly; 0: one page for each thread
+  // That messages come from and go to, spread evenly; 0: a buffer of its own for each queue pair, as perftest has.
+  std::uint64_t region_bytes = 0;
   std::uint64_t page_bytes = 4096;
 
   // Messages, all queue pairs together: those that are measured, and those before. 0: enough for every queue pair to

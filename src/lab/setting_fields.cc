@@ -10,6 +10,8 @@
 namespace weft::lab {
 namespace {
 
+constexpr std::array<std::string_view, 2> kAskers{"clients", "server"};
+constexpr std::array<std::string_view, 2> kLostOn{"both_ways", "way_out"};
 constexpr std::array<std::string_view, 3> kOperations{"send", "write", "read"};
 constexpr std::array<std::string_view, 2> kPatterns{"stream", "ping_pong"};
 static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::ping_pong) == 1);
@@ -33,9 +35,13 @@ constexpr std::array kFields{
           rate, [](auto& s) -> auto& { return s.link_bits_per_second; }, 0, 1e13),
     field("link_delay", "of each link, one way",
           time, [](auto& s) -> auto& { return s.link_delay; }, 0, 1e12),
-    field("loss", "of packets, at random, on the clients' way out",
+    field("loss", "of packets, at random, on links from cards",
           fraction, [](auto& s) -> auto& { return s.loss; }, 0, 1),
-    field("operation", "what clients post",
+    field("lost_on", "both_ways; way_out: of whoever asks, and what comes back always arrives",
+          kLostOn, [](auto& s) -> auto& { return s.lost_on; }),
+    field("asker", "who posts the operations",
+          kAskers, [](auto& s) -> auto& { return s.asker; }),
+    field("operation", "what is posted",
           kOperations, [](auto& s) -> auto& { return s.operation; }),
     field("pattern", "stream: every queue pair keeps depth messages under way; ping_pong: one message, then its answer",
           kPatterns, [](auto& s) -> auto& { return s.pattern; }),
@@ -51,9 +57,11 @@ constexpr std::array kFields{
           count, [](auto& s) -> auto& { return s.depth; }, 1, 32768),
     field("signal_every", "every so many messages one asks for a completion",
           count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
+    field("ack_timeout", "after 4.096 us times 2 to the power of it without an answer work is sent again; 0: never",
+          count, [](auto& s) -> auto& { return s.ack_timeout; }, 0, 31),
     field("inline_bytes", "messages up to this size travel in their work entry",
           size, [](auto& s) -> auto& { return s.inline_bytes; }, 0, 1024),
-    field("region_bytes", "memory that messages come from and go to, spread evenly; 0: one page for each thread",
+    field("region_bytes", "memory that messages come from and go to, spread evenly; 0: a buffer for each queue pair",
           size, [](auto& s) -> auto& { return s.region_bytes; }, 0, 1e12),
     field("page_bytes", "of that memory; a translation each",
           size, [](auto& s) -> auto& { return s.page_bytes; }, 4096, 1 << 30),

@@ -27,7 +27,7 @@ std::uint32_t receive_entries(const Setting& setting) { return std::bit_ceil(2 *
 
 host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
   host::DeviceConfig config = setting.profile.device;
-  config.card.max_qps = std::max(qps, 2U);
+  config.card.max_qps = std::max(qps, 2U);  // no more than the profile's (validate.h); small tables are quick to make
   config.card.max_cqs = setting.threads + 1;
   config.mtu = 4096;
   return config;
@@ -37,10 +37,14 @@ sim::LinkSpec link_for(const Setting& setting) {
   return {.bits_per_second = link_rate(setting), .delay = setting.link_delay, .faults = {}};
 }
 
-constexpr std::uint64_t kSmallRegion = 4096;
 constexpr nic::Rights kRights = nic::Rights::local_write | nic::kRemoteRights;
 
 }  // namespace
+
+std::uint64_t buffer_bytes(const Setting& setting) {
+  const std::uint64_t pages = (setting.bytes + setting.page_bytes - 1) / setting.page_bytes;
+  return std::max<std::uint64_t>(pages, 1) * setting.page_bytes;
+}
 
 Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting& setting, std::uint32_t qps,
                  std::uint64_t seed)
@@ -52,7 +56,8 @@ Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting&
   for (std::uint32_t i = 0; i < setting.threads; ++i) {
     cqs.push_back(need(device.create_cq(static_cast<std::uint32_t>(entries)), "a completion queue"));
   }
-  bytes = std::max<std::uint64_t>(setting.region_bytes, std::max<std::uint64_t>(setting.bytes, kSmallRegion));
+  const std::uint64_t buffer = buffer_bytes(setting);
+  bytes = setting.region_bytes != 0 ? std::max(setting.region_bytes, buffer) : buffer * std::max(qps, 1U);
   memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
   address = std::uint64_t{host.index() + 1} << 40;
   key = need(device.register_region(domain, {memory.get(), bytes, address, kRights, setting.page_bytes}),
@@ -79,8 +84,10 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
   if (setting.loss > 0) {
     world::FaultPlan faults;
     faults.loss = setting.loss;
-    for (std::uint32_t i = 0; i < setting.clients; ++i) {
-      fabric_.set_faults(fabric_.uplink(client(i).host.index()), faults);
+    for (const auto& station : stations_) {
+      const bool asks = (station == stations_.front()) == (setting.asker == Asker::server);
+      if (!asks && setting.lost_on == LostOn::way_out) continue;
+      fabric_.set_faults(fabric_.uplink(station->host.index()), faults);
     }
   }
   connect_all(setting);
@@ -117,7 +124,7 @@ void Testbed::bring_up(const Setting& setting, host::QueuePair& qp, const wire::
   a.peer_qpn = peer_qpn;
   a.mtu = static_cast<std::uint16_t>(setting.mtu);
   a.max_reads = a.max_peer_reads = static_cast<std::uint8_t>(std::min(setting.depth, 16U));
-  a.ack_timeout = 8;  // 1 ms
+  a.ack_timeout = static_cast<std::uint8_t>(setting.ack_timeout);
   const auto go = [&](nic::QpState to, std::uint32_t mask) {
     a.state = to;
     need(qp.modify(a, M::state | mask), "to connect a queue pair");

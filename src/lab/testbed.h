@@ -10,6 +10,9 @@
 
 namespace weft::lab {
 
+// Of one queue pair's buffer: whole pages, as perftest allots them.
+[[nodiscard]] std::uint64_t buffer_bytes(const Setting& setting);
+
 // One end of a connection, as its thread holds it.
 struct End {
   host::QueuePair* qp = nullptr;

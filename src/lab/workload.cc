@@ -22,16 +22,19 @@ nic::WorkKind kind_of(Operation operation) {
 
 }  // namespace
 
-Side::Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed)
-    : setting_(setting), station_(station), peer_(peer), meter_(meter), random_(seed) {
+Side::Side(const Setting& setting, Station& station, std::uint32_t number, Peers peers, Meter& meter,
+           std::uint64_t seed)
+    : setting_(setting), station_(station), meter_(meter), random_(seed), number_(number), peers_(std::move(peers)) {
   station.host.set_program(this);
-  for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) {
-    station.host.sleep(0, thread, *station.cqs[thread]);
-  }
+  for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) station.host.go_on(0, thread);
 }
 
 void Side::on_thread(Time now, std::uint32_t thread) {
   const sim::ThreadSpec& cost = setting_.profile.thread;
+  if (Time at = now; begin(at, thread)) {
+    busy_ += at - now;
+    return station_.host.go_on(at, thread);
+  }
   std::array<nic::Completion, kPollBatch> done;
   const std::uint32_t n = station_.host.poll(now, *station_.cqs[thread], done);
   Time at = now + (n == 0 ? cost.poll : 0);
@@ -40,18 +43,19 @@ void Side::on_thread(Time now, std::uint32_t thread) {
     if (done[i].status != nic::Status::success) throw std::runtime_error("a message failed");
     take(at, thread, done[i]);
   }
+  if (n > 0) busy_ += at - now;
   station_.host.sleep(at, thread, *station_.cqs[thread]);
 }
 
-std::uint64_t Side::somewhere(const Station& s) {
-  if (setting_.region_bytes == 0) return s.address;
+std::uint64_t Side::somewhere(const Station& s, std::uint32_t end) {
+  if (setting_.region_bytes == 0) return s.address + buffer_bytes(setting_) * end;
   const std::uint64_t places = s.bytes / std::max<std::uint64_t>(setting_.bytes, 1);
   return s.address + (places > 1 ? random_.below(places) * setting_.bytes : 0);
 }
 
 void Side::send(Time& at, std::uint32_t end, bool signaled) {
   const End& e = station_.ends[end];
-  const nic::Sge sge{somewhere(station_), setting_.bytes, station_.key};
+  const nic::Sge sge{somewhere(station_, end), setting_.bytes, station_.key};
   const nic::Fragment data{station_.memory.get(), setting_.bytes};
   host::WorkRequest request;
   request.id = end;
@@ -64,15 +68,16 @@ void Side::send(Time& at, std::uint32_t end, bool signaled) {
     request.sges = {&sge, 1};
   }
   if (request.kind != nic::WorkKind::send) {
-    request.remote_address = somewhere(peer_);
-    request.remote_key = peer_.key;
+    const Station& peer = *peers_[end % peers_.size()];
+    request.remote_address = somewhere(peer, remote_end(end));
+    request.remote_key = peer.key;
   }
   at += setting_.profile.thread.post + setting_.profile.thread.doorbell;
   if (station_.host.post(at, e.poster, request) != host::Error::none) throw std::runtime_error("a send queue is full");
 }
 
 void Side::post_receive(Time& at, std::uint32_t end) {
-  const nic::Sge sge{somewhere(station_), setting_.bytes, station_.key};
+  const nic::Sge sge{somewhere(station_, end), setting_.bytes, station_.key};
   at += setting_.profile.thread.post;  // its doorbell is a word in the host's own memory
   if (station_.ends[end].qp->post_receive({end, {&sge, 1}}) != host::Error::none) {
     throw std::runtime_error("a receive queue is full");
@@ -81,29 +86,32 @@ void Side::post_receive(Time& at, std::uint32_t end) {
 
 // ---- streams --------------------------------------------------------------------------------------------
 
-void StreamClient::start(Time now) {
-  under_way_.assign(station_.ends.size(), 0);
-  unsignaled_.assign(station_.ends.size(), 0);
-  std::vector<Time> at(setting_.threads, now);
-  // One message to each, and then the next to each, as programs do.
-  for (std::uint32_t round = 0; round < setting_.depth; ++round) {
-    for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
-      if (under_way_[i] == round) fill(at[station_.ends[i].thread], i);
-    }
+void StreamClient::start(Time) {
+  for (std::size_t i = 0; i < station_.ends.size(); ++i) {
+    unsignaled_.push_back(static_cast<std::uint32_t>(random_.below(round())));
   }
+  under_way_ = unsignaled_;
+  for (std::uint32_t thread = 0; thread < setting_.threads; ++thread) to_begin_.push_back(thread);
+}
+
+bool StreamClient::begin(Time& at, std::uint32_t thread) {
+  const std::uint32_t end = to_begin_[thread];
+  if (end >= station_.ends.size()) return false;
+  to_begin_[thread] += setting_.threads;
+  while (under_way_[end] < setting_.depth) fill(at, end);
+  return true;
 }
 
 void StreamClient::fill(Time& at, std::uint32_t end) {
   ++under_way_[end];
-  const std::uint32_t every = std::min(setting_.signal_every, setting_.depth);
-  const bool signaled = ++unsignaled_[end] >= every;
+  const bool signaled = ++unsignaled_[end] >= round();
   if (signaled) unsignaled_[end] = 0;
   send(at, end, signaled);
 }
 
 void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
   const auto end = static_cast<std::uint32_t>(done.id);
-  const std::uint32_t finished = std::min(setting_.signal_every, setting_.depth);
+  const std::uint32_t finished = round();
   const std::uint32_t slot = station_.ends[end].qp->slot();
   sim::Estats& estats = station_.host.estats();
   if (estats.watches(slot)) {

@@ -2,6 +2,7 @@
 // and posts receives again; or one message goes back and forth.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -35,43 +36,68 @@ class Meter {
 // call for, and looks again.
 class Side : public sim::Program {
  public:
-  Side(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed);
+  using Peers = std::vector<const Station*>;  // of its ends, in turn
+  // `number`: of a client among clients; 0 for the server.
+  Side(const Setting& setting, Station& station, std::uint32_t number, Peers peers, Meter& meter, std::uint64_t seed);
   Side(const Side&) = delete;
 
   void on_thread(Time now, std::uint32_t thread) final;
+  [[nodiscard]] virtual bool asks() const = 0;  // it posts what is measured
+  // What its threads have spent on posting and completing, all together, without looking in vain.
+  [[nodiscard]] Time busy() const { return busy_; }
 
  protected:
+  // Something that a thread does before it looks for completions for the first time. False: no more.
+  virtual bool begin(Time& at, std::uint32_t thread) {
+    static_cast<void>(at), static_cast<void>(thread);
+    return false;
+  }
   // One completion, at `at` of this thread's time, which it moves on by what it does.
   virtual void take(Time& at, std::uint32_t thread, const nic::Completion& done) = 0;
 
   void send(Time& at, std::uint32_t end, bool signaled);
   void post_receive(Time& at, std::uint32_t end);
-  [[nodiscard]] std::uint64_t somewhere(const Station& s);
+  // Where a message of this queue pair comes from or goes to.
+  [[nodiscard]] std::uint64_t somewhere(const Station& s, std::uint32_t end);
+  // The number of the other end of this one, among its station's. The server's ends go to the clients in turn.
+  [[nodiscard]] std::uint32_t remote_end(std::uint32_t end) const {
+    return peers_.size() > 1 ? end / setting_.clients : end * setting_.clients + number_;
+  }
 
   const Setting& setting_;
   Station& station_;
-  const Station& peer_;
   Meter& meter_;
+  world::Random random_;
 
  private:
-  world::Random random_;
+  std::uint32_t number_;
+  Peers peers_;
+  Time busy_ = 0;
 };
 
-// Keeps `depth` messages under way on each queue pair.
+// Keeps `depth` messages under way on each queue pair: fills one, then the next, as perftest's loop does (run_iter_bw).
+// Of each it is drawn how many messages of its round have gone before, unreported: perftest runs for seconds, until
+// queue pairs are at different points of their rounds, and what is measured here begins there.
 class StreamClient final : public Side {
  public:
   using Side::Side;
+  [[nodiscard]] bool asks() const override { return true; }
   void start(Time now);
 
  private:
+  bool begin(Time& at, std::uint32_t thread) override;
   void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
   void fill(Time& at, std::uint32_t end);
+  [[nodiscard]] std::uint32_t round() const { return std::min(setting_.signal_every, setting_.depth); }
+
   std::vector<std::uint32_t> under_way_, unsignaled_;  // by queue pair
+  std::vector<std::uint32_t> to_begin_;                // by thread: the next of its queue pairs to fill
 };
 
 class StreamServer final : public Side {
  public:
   using Side::Side;
+  [[nodiscard]] bool asks() const override { return false; }
   void start(Time now);
 
  private:
@@ -81,8 +107,9 @@ class StreamServer final : public Side {
 // A message is answered by one of the same size.
 class PingPong final : public Side {
  public:
-  PingPong(const Setting& setting, Station& station, const Station& peer, Meter& meter, std::uint64_t seed, bool first)
-      : Side(setting, station, peer, meter, seed), first_(first), sent_(station.ends.size()) {}
+  PingPong(const Setting& setting, Station& station, Peers peers, Meter& meter, std::uint64_t seed, bool first)
+      : Side(setting, station, 0, std::move(peers), meter, seed), first_(first), sent_(station.ends.size()) {}
+  [[nodiscard]] bool asks() const override { return first_; }
   void start(Time now);
   [[nodiscard]] const std::vector<Time>& half_round_trips() const { return half_; }
 

@@ -17,12 +17,19 @@ TEST(OnChip, AConventionalCardNeedsWhatThePaperSays) {
     EXPECT_NEAR(megabytes(Design::conventional, structure), claimed, 0.05 * claimed);
   };
   is(Structure::receive_buffer, 0.6);
-  is(Structure::contexts, 2.0);
   is(Structure::translations, 8.0);
   is(Structure::work_caches, 9.8);
   is(Structure::bitmaps, 3.0);
   is(Structure::reordering_buffers, 4.9 * 1024);
   is(Structure::outstanding_requests, 114.4);
+}
+
+// The paper's contexts have 210 bytes, of which 2.0 MB are needed. A connection of ours uses as many, but a slot is
+// four cache lines, and all of it is on chip.
+TEST(OnChip, ContextsTakeTheirWholeSlots) {
+  EXPECT_LE(kContextStateBytes, 210U);
+  const std::uint64_t contexts = on_chip_bytes(Design::srnic, Structure::contexts, kQps);
+  EXPECT_EQ(contexts + kQps * kContextTimerBytes, kQps * sizeof(Context));
 }
 
 TEST(OnChip, ThisCardNeedsNoneOfWhatGrowsButContextsAndTheScheduler) {
@@ -32,7 +39,7 @@ TEST(OnChip, ThisCardNeedsNoneOfWhatGrowsButContextsAndTheScheduler) {
   }
   EXPECT_NEAR(megabytes(Design::srnic, Structure::translations), 1.2, 0.001);
   EXPECT_EQ(on_chip_bytes(Design::srnic, Structure::schedule_queue, kQps), 20'000u);
-  EXPECT_LE(on_chip_total(Design::srnic, kQps), 4.4 * kMegabyte);
+  EXPECT_NEAR(static_cast<double>(on_chip_total(Design::srnic, kQps)) / kMegabyte, 4.4, 0.05);
 }
 
 TEST(OnChip, TheWholeIsItsParts) {

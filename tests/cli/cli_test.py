@@ -123,12 +123,13 @@ class Memory(unittest.TestCase):
     def facts(self, *arguments):
         return json.loads(weft("memory", "--json", *arguments).stdout)
 
+    # As the paper's, but for QPC: its contexts have 210 bytes, and ours take 256, of which 12 are timers.
     def test_the_papers_tables_at_ten_thousand_queue_pairs(self):
         facts = self.facts()
         self.assertEqual(facts["qps"], 10_000)
         rows = {s["structure"]: (s["conventional_bytes"], s["srnic_bytes"]) for s in facts["structures"]}
         mega = 1 << 20
-        for name, conventional, srnic in (("receive_buffer", 0.6, 0.6), ("qpc", 2.0, 2.0), ("mtt", 8, 1.2),
+        for name, conventional, srnic in (("receive_buffer", 0.6, 0.6), ("qpc", 2.33, 2.33), ("mtt", 8, 1.2),
                                           ("wqe_cache", 9.8, 0), ("bitmap", 3.0, 0),
                                           ("reordering_buffer", 4.9 * 1024, 0), ("outstanding_requests", 114.4, 0)):
             self.assertAlmostEqual(rows[name][0] / mega, conventional, delta=0.05 * conventional, msg=name)
@@ -136,7 +137,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(rows["schedule_queue"][1], 20_000)
         parts = facts["table2"]
         self.assertEqual(parts.pop("total"), sum(parts.values()))
-        self.assertLessEqual(sum(parts.values()), 4.4 * mega)
+        self.assertAlmostEqual(sum(parts.values()) / mega, 4.44, delta=0.01)
         self.assertEqual(facts["srnic_total_bytes"], sum(srnic for _, srnic in rows.values()))
         self.assertEqual(facts["conventional_total_bytes"], sum(conventional for conventional, _ in rows.values()))
         self.assertEqual(facts["in_software"]["qpc_table"], 16384 * 256)
@@ -144,7 +145,8 @@ class Memory(unittest.TestCase):
     def test_any_number_of_queue_pairs(self):
         few, many = self.facts("--qps", "1"), self.facts("--qps", "100000")
         row = {s["structure"]: s["srnic_bytes"] for s in many["structures"]}
-        self.assertEqual(row["qpc"], 100_000 * many["context_state_bytes"])
+        self.assertEqual(row["qpc"], 100_000 * (256 - 12))
+        self.assertEqual(many["context_state_bytes"], 210)
         self.assertEqual(row["schedule_queue"], 400_000)  # slots of such a table need more than 16 bits
         self.assertLess(few["srnic_total_bytes"], 2 << 20)
 
@@ -160,15 +162,20 @@ class Memory(unittest.TestCase):
 class Reproduce(unittest.TestCase):
     IDS = ["srnic-table1", "srnic-table2", "srnic-header", "srnic-schedq", "srnic-18x"]
 
-    def test_claims_are_met(self):
+    # A context takes its whole slot, which is more than the paper's.
+    MISSED = ["conventional QPC", "SRNIC QPC", "ratio"]
+
+    def test_claims_are_met_or_missed_as_recorded(self):
         done = weft("reproduce", "--json", *self.IDS)
-        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(done.returncode, 1, done.stdout)
         rows = json.loads(done.stdout)
         for row in rows:
             self.assertLessEqual({"id", "claimed", "measured", "band", "verdict"}, row.keys())
-            self.assertIn(row["verdict"], ("met", "calibrated"), row)
+            self.assertEqual(row["verdict"], row["recorded"], row)
+        missed = [row["row"] or row["id"] for row in rows if row["verdict"] == "missed"]
+        self.assertEqual([name for name in missed if not name.startswith("srnic-")], self.MISSED)
         wholes = {row["id"]: row["measured"] for row in rows if row["row"] is None}
-        self.assertEqual(wholes, {"srnic-table1": 14, "srnic-table2": 5, "srnic-header": 5})
+        self.assertEqual(wholes, {"srnic-table1": 12, "srnic-table2": 5, "srnic-header": 5})
         queue = next(row for row in rows if row["id"] == "srnic-schedq")
         self.assertEqual((queue["claimed"], queue["measured"]), (19.5, 20_000 / 1024))
 

@@ -37,7 +37,7 @@ std::vector<Part> prototype(std::uint32_t qps) {
           {"scheduler", "SQ scheduler", "schedule and acknowledgement queue, timers", nic::scheduler_bytes(qps)}};
 }
 
-// What hardware would not need and software takes: slots of whole cache lines, and tables of powers of two.
+// What hardware would not need and software takes: tables of powers of two.
 std::vector<Part> in_software(std::uint32_t qps) {
   const std::uint64_t slots = std::bit_ceil(qps);
   return {{"qpc_slots", "contexts in slots of 256 B", "four cache lines each", qps * sizeof(nic::Context)},

@@ -38,18 +38,18 @@ inline constexpr std::uint64_t kSmallestPage = 4096, kLargestPage = 1U << 30;
 // unless chance decides.
 class TranslationCache {
  public:
-  static constexpr std::uint32_t kWays = 8;  // unless its shape says otherwise
-  static constexpr std::size_t kEntryBytes = 16;
+  static constexpr std::uint32_t kWays = 8;     // unless its shape says otherwise
+  static constexpr std::size_t kWayBytes = 16;  // an entry of the table, and which page it is of
 
   explicit TranslationCache(std::size_t bytes, const CacheShape& shape = {})
       : ways_(shape.ways == 0 ? kWays : shape.ways),
-        sets_(bytes == 0 ? 0 : std::max<std::size_t>(bytes / (ways_ * kEntryBytes), 1)),
+        sets_(bytes == 0 ? 0 : std::max<std::size_t>(bytes / (ways_ * kWayBytes), 1)),
         random_replacement_(shape.replacement == Replacement::random),
         table_(sets_ * ways_) {}
 
   [[nodiscard]] bool enabled() const { return sets_ != 0; }
   [[nodiscard]] std::size_t entries() const { return sets_ * ways_; }
-  [[nodiscard]] std::size_t bytes() const { return entries() * kEntryBytes; }
+  [[nodiscard]] std::size_t bytes() const { return entries() * kWayBytes; }
 
   // Where page `page` of the region in this slot lies; nullptr if it is not known here.
   [[nodiscard]] const TranslationEntry* find(std::uint32_t slot, std::uint64_t page) {
@@ -88,7 +88,7 @@ class TranslationCache {
     std::uint64_t tag = 0;  // 0: empty; no region is in slot 0
     TranslationEntry entry{};
   };
-  static_assert(sizeof(Way) == kEntryBytes);
+  static_assert(sizeof(Way) == kWayBytes);
   static constexpr int kPageBits = 40;  // of a tag; 2^40 pages of 4 KB are the whole of a 52-bit space
 
   static std::uint64_t tag_of(std::uint32_t slot, std::uint64_t page) {

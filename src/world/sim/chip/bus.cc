@@ -21,11 +21,12 @@ double transaction_rate(const PcieSpec& spec) {
   return kTransfers.at(spec.generation) * coding * spec.lanes * left;
 }
 
-Bus::Bus(const PcieSpec& spec)
+Bus::Bus(const PcieSpec& spec, std::uint64_t seed)
     : spec_(spec),
       free_(spec.generation == 0),
       byte_time_(free_ ? 0
                        : static_cast<std::uint64_t>(std::llround(8e12 * (1 << kFraction) / transaction_rate(spec)))),
-      tags_(spec.tags) {}
+      tags_(spec.tags),
+      random_(seed) {}
 
 }  // namespace weft::sim

@@ -6,12 +6,14 @@
 // networking" (SIGCOMM 2018).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "base/time.h"
+#include "world/random.h"
 #include "world/sim/chip/reservations.h"
 #include "world/sim/chip/slots.h"
 #include "world/sim/chip/spec.h"
@@ -37,21 +39,18 @@ enum class BusUse : std::uint8_t {
 
 class Bus {
  public:
-  explicit Bus(const PcieSpec& spec);
+  explicit Bus(const PcieSpec& spec, std::uint64_t seed = 1);
 
-  // Each is asked for at `from`, and answers when it has come to its end.
+  // Each is asked for at `from`, and answers when it has come to its end. A read is as many requests as its bytes need.
   Time read(Time now, Time from, std::size_t bytes, BusUse use) {
     if (free_) return from;
-    const std::size_t requests = pieces(bytes, spec_.max_read_request);
-    const std::size_t up = requests * kReadRequest, down = pieces(bytes, spec_.max_payload) * kCompletion + bytes;
-    count(use, up + down);
-    return tags_.enter(from, [&](Time start) {
-      // Payload is asked for in long lists, and everything else by engines of their own, which take turns with it.
-      const Time asked = start + time_of(up);
-      requests_ += time_of(up);
-      return use == BusUse::payload ? down_.take(now, asked + spec_.read_latency, time_of(down))
-                                    : down_.take_first(now, asked + spec_.read_latency, time_of(down));
-    });
+    Time end = from;
+    for (std::size_t left = bytes; left > 0;) {
+      const std::size_t piece = std::min<std::size_t>(left, spec_.max_read_request);
+      end = std::max(end, request(now, from, piece, use));
+      left -= piece;
+    }
+    return end;
   }
   Time write(Time now, Time from, std::size_t bytes, BusUse use) {
     if (free_) return from;
@@ -76,6 +75,23 @@ class Bus {
   [[nodiscard]] Time down_busy() const { return down_.total(); }
 
  private:
+  // One request has one tag until all of its bytes are here.
+  Time request(Time now, Time from, std::size_t bytes, BusUse use) {
+    const std::size_t down = pieces(bytes, spec_.max_payload) * kCompletion + bytes;
+    count(use, kReadRequest + down);
+    return tags_.enter(from, [&](Time start) {
+      // Payload is asked for in long lists, and everything else by engines of their own, which take turns with it.
+      const Time answered = start + time_of(kReadRequest) + spec_.read_latency + jitter();
+      requests_ += time_of(kReadRequest);
+      return use == BusUse::payload ? down_.take(now, answered, time_of(down))
+                                    : down_.take_first(now, answered, time_of(down));
+    });
+  }
+  Time jitter() {
+    if (spec_.read_jitter == 0) return 0;
+    return static_cast<Time>(random_.below(2 * static_cast<std::uint64_t>(spec_.read_jitter) + 1)) - spec_.read_jitter;
+  }
+
   static constexpr std::size_t kWrite = 24, kReadRequest = 24, kCompletion = 20;  // bytes around the data
 
   // In 32 bits: to divide 64 takes twice as long.
@@ -92,6 +108,7 @@ class Bus {
   bool free_;
   std::uint64_t byte_time_;  // ps, with kFraction bits behind the point
   Slots tags_;
+  world::Random random_;
   Reservations up_, down_;  // from the card, to the card
   // Requests to read are so short that nobody notices when one goes first; what they take is added to the next write.
   Time requests_ = 0;

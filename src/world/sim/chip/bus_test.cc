@@ -1,6 +1,8 @@
 // PCI Express: what fits through it, and how long things take. The rates are those of the published model.
 #include "world/sim/chip/bus.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace weft::sim {
@@ -69,6 +71,33 @@ TEST(Bus, TagsLimitReadsUnderWay) {
   const Time first = bus.read(0, 0, 64, BusUse::payload);
   (void)bus.read(0, 0, 64, BusUse::payload);
   EXPECT_GE(bus.read(0, 0, 64, BusUse::payload), first + spec.read_latency);
+}
+
+// PCI Express Base 3.0, 2.2.6.2: a tag is that of a request, and a request asks for max_read_request bytes at most.
+TEST(Bus, ALongReadNeedsATagForEachRequest) {
+  PcieSpec spec = kGen3;
+  spec.tags = 2;
+  EXPECT_LT(Bus(spec).read(0, 0, 1024, BusUse::payload), 2 * spec.read_latency);
+  EXPECT_GT(Bus(spec).read(0, 0, 1025, BusUse::payload), 2 * spec.read_latency);
+  EXPECT_GT(Bus(spec).read(0, 0, 2049, BusUse::payload), 3 * spec.read_latency);
+}
+
+TEST(Bus, JitterIsEvenAndFollowsFromTheSeed) {
+  PcieSpec spec = kGen3;
+  spec.read_jitter = nanoseconds(40);
+  Bus bus(spec, 7), same(spec, 7), other(spec, 8);
+  Time least = kNever, most = 0;
+  bool differs = false;
+  for (Time at = 0; at < nanoseconds(1'000'000); at += nanoseconds(2'000)) {
+    const Time took = bus.read(at, at, 64, BusUse::work) - at;
+    EXPECT_EQ(same.read(at, at, 64, BusUse::work) - at, took);
+    differs = differs || other.read(at, at, 64, BusUse::work) - at != took;
+    least = std::min(least, took);
+    most = std::max(most, took);
+  }
+  EXPECT_TRUE(differs);
+  EXPECT_NEAR(static_cast<double>(least), 568e3, 2e3);
+  EXPECT_NEAR(static_cast<double>(most), 648e3, 2e3);
 }
 
 TEST(Bus, BytesAreCountedByWhatTheyAreFor) {

@@ -60,7 +60,9 @@ void ChipWorld::notify(const nic::Event& event) { host_.device_.on_event(event);
 
 void ChipWorld::tell(const nic::LossEvent& e) {
   host_.losses_.push_back(e);
-  host_.software_free_ = std::max(shell_.tell(), host_.software_free_ + 1) + shell_.spec().control_time;
+  const ChipSpec& spec = shell_.spec();
+  const Time takes = e.kind == nic::LossEvent::Kind::arrived ? spec.control_arrival_time : spec.control_news_time;
+  host_.software_free_ = std::max(shell_.tell(), host_.software_free_ + 1) + takes;
   host_.event(host_.software_free_, ChipHost::What::loss, 0);
 }
 
@@ -299,7 +301,8 @@ bool ChipHost::store(Time now, std::uint32_t bytes) {
     stored_.pop_front();
   }
   const ChipSpec& spec = shell_.spec();
-  if (spec.receive_buffer_bytes == 0 || spec.pause) return true;  // a peer that is paused in time needs no more room
+  if (spec.receive_buffer_bytes == 0) return true;
+  if (spec.pause && peer_ == nullptr) return true;  // a switch would wait, and has room without end here
   return stored_bytes_ + bytes <= spec.receive_buffer_bytes;
 }
 

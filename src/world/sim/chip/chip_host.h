@@ -57,7 +57,8 @@ class ChipHost {
   std::uint32_t poll(Time now, host::CompletionQueue& cq, std::span<nic::Completion> done);
   // The thread goes on (on_thread) when this queue has something, but not before `at`.
   void sleep(Time at, std::uint32_t thread, const host::CompletionQueue& cq);
-  void ring_doorbells(Time at);  // after calls to the device itself
+  void go_on(Time at, std::uint32_t thread) { event(at, What::thread, thread); }  // at `at`, whatever there is
+  void ring_doorbells(Time at);                                                   // after calls to the device itself
 
   // -- the fabric's part --
   void on_parcel(Time now, const Parcel& parcel);

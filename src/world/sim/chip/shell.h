@@ -25,7 +25,7 @@ class Shell {
   Shell(const ChipSpec& spec, std::uint32_t contexts, std::uint64_t seed)
       : spec_(spec),
         cycle_(spec.clock_mhz == 0 ? 0 : static_cast<Time>(1e6 / spec.clock_mhz)),
-        bus_(spec.pcie),
+        bus_(spec.pcie, seed),
         contexts_(spec.contexts.entries, spec.contexts.shape, contexts, seed),
         misses_(spec.misses_under_way) {}
 

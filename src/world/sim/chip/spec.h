@@ -16,6 +16,7 @@ struct PcieSpec {
   std::uint32_t max_read_request = 512;  // MRRS
   std::uint32_t tags = 0;                // read requests under way
   Time read_latency = 0;                 // from asking to the first byte of the answer, on an idle bus
+  Time read_jitter = 0;                  // that a request takes more or less, drawn evenly
   Time write_latency = 0;                // from the card to what the host sees
   Time doorbell_latency = 0;             // from the store to the card
 };
@@ -53,8 +54,9 @@ struct ChipSpec {
   bool pause = false;  // PFC: a receive buffer that fills holds the peer; without it, what does not fit is dropped
 
   std::uint32_t control_bytes = 32;  // a message of the control queue
-  Time control_time = 0;             // that the host's retransmission software takes for one
-  Time rewind_delay = 0;             // from hearing that packets are missing to going back (go-back-N)
+  // What the host's retransmission software takes for one: that a packet came out of order, and all other news.
+  Time control_arrival_time = 0, control_news_time = 0;
+  Time rewind_delay = 0;  // from hearing that packets are missing to going back (go-back-N)
 };
 
 // What the host's threads cost.
