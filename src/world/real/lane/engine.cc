@@ -146,7 +146,10 @@ void Lane::Engine::abandon() {
 // By shared memory: programs of this user on this machine, whom the broker knows.
 bool Lane::Engine::reaches(const wire::Address& address, std::uint8_t lane_number) {
   if (settings_.wire != WireChoice::shm || !port_.is_open()) return true;
-  return ask_broker({.address = address.bytes, .lane_number = lane_number}).has_value();
+  Message question(Topic::consult);
+  question.local_peer = {.address = address, .lane_number = lane_number};
+  const auto in = broker_.call(question, Topic::consulted);  // a broker that is late has refused nobody
+  return in && in->message.code == 0;
 }
 
 void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
