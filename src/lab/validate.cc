@@ -18,6 +18,17 @@ std::string validate(const Setting& s) {
   if (s.qps > s.profile.device.card.max_qps) {
     return fmt::format("{} queue pairs, and the card has room for {} (max_qps)", s.qps, s.profile.device.card.max_qps);
   }
+  if (s.signal_every > s.depth) {
+    return fmt::format("signal_every is {}, and only {} are under way (depth): none would complete", s.signal_every,
+                       s.depth);
+  }
+  if (s.inline_bytes > s.profile.device.max_inline) {
+    return fmt::format("inline_bytes is {}, and the card's max_inline is {}", s.inline_bytes,
+                       s.profile.device.max_inline);
+  }
+  if (s.pattern == Pattern::ping_pong && (s.operation != Operation::send || s.clients != 1)) {
+    return "ping_pong is for SENDs between two hosts";
+  }
   if (s.qps < s.clients) return fmt::format("{} queue pairs for {} clients: each has one at least", s.qps, s.clients);
   if (std::uint64_t{s.qps} * s.depth > kMostUnderWay) {
     return fmt::format("{} queue pairs with {} messages each: {} under way are allowed", s.qps, s.depth, kMostUnderWay);

@@ -2,7 +2,6 @@
 // and posts receives again; or one message goes back and forth.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -88,7 +87,7 @@ class StreamClient final : public Side {
   bool begin(Time& at, std::uint32_t thread) override;
   void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
   void fill(Time& at, std::uint32_t end);
-  [[nodiscard]] std::uint32_t round() const { return std::min(setting_.signal_every, setting_.depth); }
+  [[nodiscard]] std::uint32_t round() const { return setting_.signal_every; }
 
   std::vector<std::uint32_t> under_way_, unsignaled_;  // by queue pair
   std::vector<std::uint32_t> to_begin_;                // by thread: the next of its queue pairs to fill

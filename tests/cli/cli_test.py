@@ -300,6 +300,15 @@ metric = "mac_gbps"
         self.assertEqual([(p["key"], p["value"], p["assumed"]) for p in changed], [("works_per_turn", "4", "to see")])
         self.assertIn("card", weft("profiles", "--profiles", self.folder.name.rstrip("/") + "/card.toml").stdout)
 
+    def test_a_profile_that_replaces_nothing_is_told_of(self):
+        done = weft("reproduce", "srnic-fig10b", "--quick", "--seeds", "1", "--profiles", self.card)
+        self.assertIn(f"--profiles {self.card}: nothing here is replaced by it; used are connectx6, srnic", done.stderr)
+        own = f"{self.folder.name}/srnic.toml"
+        self.write(own, 'extends = "connectx6"\ntitle = "Mine"\nsram_bytes = { value = 0, assumed = "no limit" }\n')
+        done = weft("reproduce", "srnic-fig10b", "--quick", "--seeds", "1", "--profiles", own)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("Mine", done.stdout)
+
     def test_experiments_are_listed(self):
         text = weft("reproduce", "--list").stdout
         for known in ["srnic-fig2", "srnic-table1", "star-fig1", "srnic-partition"]:

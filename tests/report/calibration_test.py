@@ -1,40 +1,101 @@
-"""docs/calibration.md lists every parameter without a source. Usage: calibration_test.py WEFT [--write]"""
+"""docs/calibration.md lists every parameter without a source, and which numbers verdicts hang on. Fewer numbers are
+calibrated than rows. Usage: calibration_test.py WEFT [--write | EXPERIMENT...]: of these experiments the table of
+sensitivity is held against runs. --write makes it anew, of all of them, which takes minutes."""
 
+import collections
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
-MARK = "<!-- tables -->\n"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "calibration.md"
+MARK, SENSITIVE = "<!-- tables -->\n", "<!-- sensitivity -->\n"
+RULE = "|---|---|---|---|"
+
+
+def ask(weft, *arguments):
+    done = subprocess.run([weft, *arguments, "--json"], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"weft {' '.join(arguments)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def own_parameters(weft):
+    for profile in ask(weft, "profiles"):
+        for p in profile["parameters"]:
+            if p["profile"] == profile["name"]:  # or else the profile that it extends says so
+                yield profile["name"], p
 
 
 def tables(weft):
-    done = subprocess.run([weft, "profiles", "--json"], capture_output=True, text=True, check=True)
     calibrated, assumed = [], []
-    for profile in json.loads(done.stdout):
-        for p in profile["parameters"]:
-            if p["profile"] != profile["name"]:
-                continue  # the profile that it extends says so
-            if "calibrated" in p:
-                calibrated.append(f"| {profile['name']} | `{p['key']}` | {p['value']} | {p['calibrated']} |")
-            elif "assumed" in p:
-                assumed.append(f"| {profile['name']} | `{p['key']}` | {p['value']} | {p['assumed']} |")
-    rule = "|---|---|---|---|"
-    return "\n".join(["", "## Calibrated", "", "| profile | parameter | value | on the claim |", rule, *calibrated, "",
-                      "## Assumed", "", "| profile | parameter | value | because |", rule, *assumed, ""])
+    for profile, p in own_parameters(weft):
+        if "calibrated" in p:
+            calibrated.append(f"| {profile} | `{p['key']}` | {p['value']} | {p['calibrated']} |")
+        elif "assumed" in p:
+            assumed.append(f"| {profile} | `{p['key']}` | {p['value']} | {p['assumed']} |")
+    return "\n".join(["", "## Calibrated", "", "| profile | parameter | value | on the claim |", RULE, *calibrated, "",
+                      "## Assumed", "", "| profile | parameter | value | because |", RULE, *assumed, "", ""])
+
+
+def plans():
+    for path in sorted((ROOT / "experiments").glob("*.toml")):
+        yield tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def too_many_calibrated(weft):
+    rows = collections.Counter()
+    for plan in plans():
+        for claim in plan.get("claim", []):
+            rows[claim["id"]] += sum(row.get("calibrated", False) for row in claim.get("row", []))
+    numbers = collections.Counter(p["calibrated"] for _, p in own_parameters(weft) if "calibrated" in p)
+    problems = [f"{claim}: {n} numbers are calibrated on it, and {rows[claim]} rows say so"
+                for claim, n in numbers.items() if n > rows[claim]]
+    if numbers.total() >= rows.total():
+        problems.append(f"{numbers.total()} numbers are calibrated, and only {rows.total()} rows")
+    return problems
+
+
+# What flips a verdict, and what it rests on. A plan runs in its quick set, from its own seed.
+def sensitivity(weft, experiments):
+    rests = {(profile, p["key"]): next(k for k in ("source", "calibrated", "assumed") if k in p)
+             for profile, p in own_parameters(weft)}
+    lines = []
+    for experiment in experiments:
+        flips = collections.defaultdict(list)
+        for e in ask(weft, "reproduce", experiment, "--quick", "--sensitivity"):
+            name = f"`{e['parameter']}` ({rests.get((e['profile'], e['parameter']), 'source')})"
+            if e["flips"] and name not in flips[e["id"], e["row"], e["verdict"]]:
+                flips[e["id"], e["row"], e["verdict"]].append(name)
+        lines += [f"| {claim} | {row} | {verdict} | {', '.join(sorted(names))} |"
+                  for (claim, row, verdict), names in flips.items() if names]
+    return lines
+
+
+def sensitivity_table(weft):
+    simulated = [plan["experiment"]["id"] for plan in plans() if plan.get("series") and plan.get("claim")]
+    return "\n".join(["", "## Sensitivity", "", "| claim | row | verdict | which flips if one of these is a fifth "
+                      "smaller or larger |", RULE, *sensitivity(weft, simulated), ""])
 
 
 def main(weft, *options):
+    problems = too_many_calibrated(weft)
     text = PAGE.read_text(encoding="utf-8")
-    head, _, _ = text.partition(MARK)
-    wanted = head + MARK + tables(weft)
+    head, _, rest = text.partition(MARK)
+    _, _, sensitive = rest.partition(SENSITIVE)
     if "--write" in options:
-        PAGE.write_text(wanted, encoding="utf-8")
-    elif text != wanted:
-        print(f"docs/calibration.md is not what the profiles say; run {Path(__file__).name} WEFT --write")
-        return 1
-    return 0
+        PAGE.write_text(head + MARK + tables(weft) + SENSITIVE + sensitivity_table(weft), encoding="utf-8")
+        return 0
+    wrong = text != head + MARK + tables(weft) + SENSITIVE + sensitive
+    for experiment in options:  # its first claim is called after it
+        there = [line for line in sensitive.splitlines() if line.startswith(f"| {experiment} ")]
+        wrong = wrong or there != [s for s in sensitivity(weft, [experiment]) if s.startswith(f"| {experiment} ")]
+    if wrong:
+        problems.append(f"docs/calibration.md is not what the profiles say; run {Path(__file__).name} WEFT --write")
+    print("\n".join(problems))
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

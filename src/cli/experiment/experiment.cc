@@ -78,6 +78,7 @@ int run_experiments(const std::vector<lab::Plan>& plans, const ExperimentOptions
   if (!seeds || *seeds == 0 || *seeds > kMostSeeds) {
     return usage_error(fmt::format("--seeds: '{}' is no number from 1 to {}", options.seeds, kMostSeeds));
   }
+  say_unused(options.profiles, plans);
   const auto extent = options.quick ? lab::Extent::quick : lab::Extent::full;
   std::vector<Study> studies;
   for (const lab::Plan& plan : plans) {

@@ -1,8 +1,13 @@
 #include "cli/experiment/options.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
 #include <fmt/format.h>
 
 #include "cli/numbers.h"
+#include "lab/field.h"
 
 namespace weft::cli {
 
@@ -44,6 +49,29 @@ tl::expected<lab::ProfileShelf, std::string> shelf_of(const std::vector<std::str
     if (!added) return tl::unexpected(added.error());
   }
   return shelf;
+}
+
+void say_unused(const std::vector<std::string>& paths, const std::vector<lab::Plan>& plans) {
+  std::set<std::string> used;
+  for (const lab::Plan& plan : plans) {
+    for (const lab::Series& series : plan.series) {
+      used.insert(series.setting.profile.name);
+      for (const lab::Parameter& p : series.setting.profile.parameters) used.insert(p.from);
+    }
+  }
+  const std::vector<std::string_view> words(used.begin(), used.end());
+  for (const std::string& path : paths) {
+    std::error_code error;
+    std::vector<std::string> names{std::filesystem::path(path).stem().string()};
+    if (std::filesystem::is_directory(path, error)) {
+      names.clear();
+      for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+        names.push_back(entry.path().stem().string());
+      }
+    }
+    if (std::any_of(names.begin(), names.end(), [&](const std::string& n) { return used.contains(n); })) continue;
+    fmt::print(stderr, "--profiles {}: nothing here is replaced by it; used are {}\n", path, lab::in_a_row(words));
+  }
 }
 
 }  // namespace weft::cli

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <tl/expected.hpp>
 
+#include "lab/plan.h"
 #include "lab/profile_shelf.h"
 
 namespace weft::cli {
@@ -30,5 +31,8 @@ struct CommonOptions {
 
 // The profiles that the program carries, and those of --profiles.
 [[nodiscard]] tl::expected<lab::ProfileShelf, std::string> shelf_of(const std::vector<std::string>& paths);
+
+// Says of each of --profiles that none of these plans uses it, or one that extends it.
+void say_unused(const std::vector<std::string>& paths, const std::vector<lab::Plan>& plans);
 
 }  // namespace weft::cli

@@ -124,6 +124,7 @@ int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& 
     if (!range) return usage_error(range.error());
     sensitivity.ranges.push_back(*range);
   }
+  say_unused(options.profiles, plans);
   const auto common = common_options(options);
   if (!common) return usage_error(common.error());
   sensitivity.extent = options.quick ? lab::Extent::quick : lab::Extent::full;

@@ -73,7 +73,7 @@ TEST(Bus, TagsLimitReadsUnderWay) {
   EXPECT_GE(bus.read(0, 0, 64, BusUse::payload), first + spec.read_latency);
 }
 
-// PCI Express Base 3.0, 2.2.6.2: a tag is that of a request, and a request asks for max_read_request bytes at most.
+// A tag is that of a request, and a request asks for max_read_request bytes at most.
 TEST(Bus, ALongReadNeedsATagForEachRequest) {
   PcieSpec spec = kGen3;
   spec.tags = 2;
