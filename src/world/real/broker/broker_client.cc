@@ -264,14 +264,31 @@ void BrokerClient::set_bell(int eventfd) {
   bell_ = eventfd;
 }
 
+// The line is whose turn it is. Who hears the bell for what was kept meanwhile finds the line in use and goes to sleep
+// again; so the bell is rung once more when the line is free.
+class BrokerClient::Turn {
+ public:
+  explicit Turn(BrokerClient& client) : client_(client), guard_(client.lock_) {}
+  Turn(BrokerClient& client, std::try_to_lock_t) : client_(client), guard_(client.lock_, std::try_to_lock) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (!guard_) return;
+    const int bell = client_.kept_.empty() ? -1 : client_.bell_;
+    guard_.unlock();
+    if (bell >= 0) (void)eventfd_write(bell, 1);
+  }
+  explicit operator bool() const { return guard_.owns_lock(); }
+
+ private:
+  BrokerClient& client_;
+  std::unique_lock<std::mutex> guard_;
+};
+
 void BrokerClient::keep(Incoming in) {
   if (in.message.topic == Topic::datagram && kept_.size() >= kMostKept) return;  // packets may be lost, news may not
   kept_.push_back(std::move(in));
-  ring_for_kept();
-}
-
-void BrokerClient::ring_for_kept() const {
-  if (!kept_.empty() && bell_ >= 0) (void)eventfd_write(bell_, 1);
+  if (bell_ >= 0) (void)eventfd_write(bell_, 1);
 }
 
 bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
@@ -279,22 +296,20 @@ bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
 }
 
 std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
-  const std::lock_guard guard(lock_);
+  const Turn turn(*this);
   if (!line_ || !line_.say(question)) return std::nullopt;
-  auto in = answer_to(question, answer, kAnswerWithin);
-  ring_for_kept();  // who heard the bell meanwhile may have found the line in use
-  return in;
+  return answer_to(question, answer, kAnswerWithin);
 }
 
 std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
-  const std::unique_lock guard(lock_, std::try_to_lock);
-  if (!guard || silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
+  const Turn turn(*this, std::try_to_lock);
+  if (!turn || silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
   return answer_to(question, answer, kMoment);
 }
 
 std::optional<Incoming> BrokerClient::call_at_a_glance(const Message& question, Topic answer) {
-  const std::unique_lock guard(lock_, std::try_to_lock);
-  if (!guard || !line_ || !line_.say_at_once(question, {}) || silent_) return std::nullopt;
+  const Turn turn(*this, std::try_to_lock);
+  if (!turn || !line_ || !line_.say_at_once(question, {}) || silent_) return std::nullopt;
   return answer_to(question, answer, kGlance);
 }
 
@@ -323,14 +338,14 @@ std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic a
 }
 
 void BrokerClient::say(const Message& message, std::string_view text) {
-  const std::lock_guard guard(lock_);
+  const Turn turn(*this);
   remember(message);
   if (line_) (void)line_.say(message, text);
 }
 
 bool BrokerClient::say_at_once(const Message& message, std::string_view text) {
-  const std::unique_lock guard(lock_, std::try_to_lock);  // another thread may be waiting for an answer
-  return guard && line_ && line_.say_at_once(message, text);
+  const Turn turn(*this, std::try_to_lock);  // another thread may be waiting for an answer
+  return turn && line_ && line_.say_at_once(message, text);
 }
 
 std::optional<Incoming> BrokerClient::hear() {
@@ -364,22 +379,22 @@ std::optional<Incoming> BrokerClient::hear_first(Predicate&& is_it) {
 }
 
 std::optional<Incoming> BrokerClient::hear_only(Topic topic) {
-  const std::unique_lock guard(lock_, std::try_to_lock);
-  if (!guard) return std::nullopt;
+  const Turn turn(*this, std::try_to_lock);
+  if (!turn) return std::nullopt;
   return hear_first([&](const Incoming& in) { return in.message.topic == topic; });
 }
 
 std::optional<Incoming> BrokerClient::hear_introduction() {
-  const std::unique_lock guard(lock_, std::try_to_lock);
-  if (!guard) return std::nullopt;
+  const Turn turn(*this, std::try_to_lock);
+  if (!turn) return std::nullopt;
   // A lane number's new owner is not met before the end of the last one has been heard.
   return hear_first(
       [&](const Incoming& in) { return is_arrival(in) && !has_kept_end_of(in.message.local_peer.lane_number); });
 }
 
 bool BrokerClient::over() {
-  const std::unique_lock guard(lock_, std::try_to_lock);
-  return guard && line_.over();
+  const Turn turn(*this, std::try_to_lock);
+  return turn && line_.over();
 }
 
 }  // namespace weft::real

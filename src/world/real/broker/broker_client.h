@@ -65,10 +65,11 @@ class BrokerClient {
   }
 
  private:
+  class Turn;
+
   void remember(const Message& said);
   [[nodiscard]] bool claim_ports(Conversation& line);
   void keep(Incoming in);
-  void ring_for_kept() const;
   [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
   // What is kept first. Whatever else arrives is kept.
   template <class Predicate>
