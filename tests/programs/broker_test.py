@@ -6,9 +6,9 @@ import signal
 import unittest
 
 from namespaces_test import HERE, lay_a_wire
-from stage import PATIENCE, ROOT, Stage, brokers, free_port, main
+from stage import PATIENCE, ROOT, Stage, as_nobody_in, brokers, free_port, main
 
-INSIDE = ("ip", "netns", "exec", HERE, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+INSIDE = as_nobody_in(HERE)
 
 
 @unittest.skipUnless(ROOT and shutil.which("ip"), "making network namespaces needs root and iproute2")

@@ -5,7 +5,7 @@ import struct
 import unittest
 
 from namespaces_test import ADDRESSES, HERE, THERE, IPV4_GID, lay_a_wire
-from stage import ROOT, Stage, free_port, main
+from stage import ROOT, Stage, as_nobody_in, free_port, main
 
 SRNIC, ROCE = range(0xC0, 0xDF), range(0x20)
 HEADERS = 14 + 20 + 8  # Ethernet, IPv4, UDP
@@ -92,12 +92,11 @@ class DialectBetweenMachines(Stage):
         lay_a_wire(cls)
 
     def speak(self, mine, theirs, *flags):
-        inside = ("ip", "netns", "exec", "{}", "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
         capture = self.folder / f"dialect-{self.started}.pcapng"
         command = ("ib_send_bw", "-F", "-s", 4096, "-n", 300, "-x", IPV4_GID)
-        server = self.start(*command, flags=("--transport", theirs, *flags), inside=[w.format(HERE) for w in inside])
+        server = self.start(*command, flags=("--transport", theirs, *flags), inside=as_nobody_in(HERE))
         self.wait_for_port(server, 18515)
-        client = self.start(*command, ADDRESSES[4][0], inside=[w.format(THERE) for w in inside],
+        client = self.start(*command, ADDRESSES[4][0], inside=as_nobody_in(THERE),
                             flags=("--transport", mine, "--pcap", capture, *flags))
         self.finish(client, server)
         self.finish(server, client)

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from perftest_test import rows
-from stage import ROOT, Stage, main
+from stage import ROOT, Stage, as_nobody_in, main
 
 HERE, THERE = f"weft-a{os.getpid()}", f"weft-b{os.getpid()}"
 ADDRESSES = {4: ("10.77.0.1", "10.77.0.2"), 6: ("fd77::1", "fd77::2")}
@@ -48,8 +48,7 @@ class Namespaces(Stage):
         lay_a_wire(cls)
 
     def start_in(self, namespace, *command, flags=()):
-        inside = ("ip", "netns", "exec", namespace, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
-        return self.start(*command, inside=inside, flags=flags)
+        return self.start(*command, inside=as_nobody_in(namespace), flags=flags)
 
     def across(self, program, *options):
         with self.subTest(program=program, options=options):

@@ -73,6 +73,12 @@ class Program:
         return f"\n--- {' '.join(self.command)}\n--- {end}, {time.monotonic() - self.began:.1f} s\n{self.output()}"
 
 
+def as_nobody_in(namespace):
+    """Words before a command that runs in a network namespace. Who becomes another user must ask again to be ended."""
+    return ("ip", "netns", "exec", namespace, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
+            "--pdeathsig=KILL")
+
+
 def ended_well(program):
     return program.wait() == 0
 
