@@ -74,6 +74,19 @@ std::optional<nlohmann::json> statistics_of(const Lane& lane) {
   return nlohmann::json::parse(answer->text, nullptr, false);
 }
 
+// In the sockets of port 4791, in bytes.
+std::uint64_t waiting_bytes() {
+  std::ifstream table("/proc/net/udp");
+  std::uint64_t out = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string number, local, remote, state, queues;
+    words >> number >> local >> remote >> state >> queues;
+    if (local.ends_with(":12B7")) out += std::stoull(queues.substr(queues.find(':') + 1), nullptr, 16);
+  }
+  return out;
+}
+
 // Bug: the lane waited, with its lock, until the broker had taken each of them. Its connections broke meanwhile.
 TEST(Strangers, HinderNoConnectionWithPacketsOfOtherLanes) {
   alone([] {
@@ -89,23 +102,11 @@ TEST(Strangers, HinderNoConnectionWithPacketsOfOtherLanes) {
     for (int i = 0; i < 1000; ++i) stranger.send_joined(a.lane.number(), kNobodys);
     a.write(*of_a, 0, 4096, 0, b.key);
     const bool written = a.wait().status == nic::Status::success;
+    const bool read = eventually([] { return waiting_bytes() == 0; });  // all of it, while the broker takes nothing
     kill(broker, SIGCONT);
     const auto told = statistics_of(a.lane);
-    return written && told && (*told)["port"]["not_handed_on"] > 0;
+    return written && read && told && (*told)["port"]["not_handed_on"] > 0;
   });
-}
-
-// In the sockets of port 4791, in bytes.
-std::uint64_t waiting_bytes() {
-  std::ifstream table("/proc/net/udp");
-  std::uint64_t out = 0;
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream words(line);
-    std::string number, local, remote, state, queues;
-    words >> number >> local >> remote >> state >> queues;
-    if (local.ends_with(":12B7")) out += std::stoull(queues.substr(queues.find(':') + 1), nullptr, 16);
-  }
-  return out;
 }
 
 // Bug: what nobody would ever read filled a socket for each lane number that was free.
