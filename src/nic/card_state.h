@@ -113,8 +113,8 @@ struct CardState {
         works(c.work_cache_bytes, contexts.size(), c.work_cache),
         receives(c.receive_cache_bytes, contexts.size() + c.max_srqs, c.work_cache),
         translations(c.mtt_cache_bytes, c.mtt_cache),
-        timers(contexts, config.nanosecond),
-        cq_timers(cqs, config.nanosecond),
+        timers(contexts, c.nanosecond),
+        cq_timers(cqs, c.nanosecond),
         peers(contexts.size()),
         reorder_notes(c.reorder_notes),
         retries(c.retry_rings) {}

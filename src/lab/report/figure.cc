@@ -136,9 +136,9 @@ std::string figure_csv(const Study& study, const Plot& plot) {
     out += fmt::format("{},{},{},\n", csv_cell("claimed: " + point.label), point.x, point.y);
   }
   for (const PlotBand& other : plot.paper) {
-    for (const auto& y : {other.y_least, other.y_most}) {
-      if (y) out += fmt::format("{},,{},\n", csv_cell("paper: " + other.label), *y);
-    }
+    if (other.y_least) out += fmt::format("{},,{},\n", csv_cell("paper: " + other.label), *other.y_least);
+    if (other.y_most != other.y_least)
+      out += fmt::format("{},,{},\n", csv_cell("paper: " + other.label), *other.y_most);
   }
   return out;
 }

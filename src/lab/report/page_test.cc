@@ -100,7 +100,7 @@ TEST_F(Page, EachFigureIsAFileOfItsOwn) {
   EXPECT_THAT(svg, HasSubstr("TCP &lt;3&gt;"));
   EXPECT_EQ(figure_csv(study_, plan_.plots[0]),
             "line,queue pairs,\"throughput, Gb/s\",interval\na & b,1,10,0\na & b,2,20,0\na & b,4,30,0\n"
-            "\"claimed: \"\"50\"\"\",2,50,\npaper: TCP <3>,,37,\npaper: TCP <3>,,37,\n");
+            "\"claimed: \"\"50\"\"\",2,50,\npaper: TCP <3>,,37,\n");
 }
 
 TEST_F(Page, TellsHowToRunItAgainAndWhyAClaimIsMissed) {

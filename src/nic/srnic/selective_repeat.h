@@ -92,8 +92,8 @@ class SelectiveRepeat {
     const bool asks = is_silent(c, Stream::requests_out), answers = is_silent(c, Stream::responses_out);
     if ((!asks && !answers) || c.sent_since) return arm(c);  // of each something has been heard or sent meanwhile
     if (has_retries(c)) {                                    // what is lost is known, and has not been sent again yet
-      if (!may_wait_longer(c)) return;
-      if (c.silences < 0xFF) ++c.silences;  // however much is left to send again, a peer that is gone is given up:
+      if (!may_wait_longer(c)) return;  // a peer that is gone is given up, however much is left to send again
+      if (c.silences < 0xFF) ++c.silences;
       if (c.silences > 1) ask_again(c, asks, answers);
       earn_retries(c, kRetriesOfATimeout);
       core_.schedule(c);

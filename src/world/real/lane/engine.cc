@@ -148,7 +148,7 @@ bool Lane::Engine::reaches(const wire::Address& address, std::uint8_t lane_numbe
   if (settings_.wire != WireChoice::shm || !port_.is_open()) return true;
   Message question(Topic::consult);
   question.local_peer = {.address = address, .lane_number = lane_number};
-  const auto in = broker_.call(question, Topic::consulted);  // a broker that is late has refused nobody
+  const auto in = broker_.call(question, Topic::consulted);  // waits: a late broker has not said no
   return in && in->message.code == 0;
 }
 
