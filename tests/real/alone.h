@@ -1,6 +1,7 @@
 // A broker of one's own, in a network namespace of its own, and what a test can see of it.
 #pragma once
 
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -10,12 +11,16 @@
 
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/patience.h"
+#include "world/real/broker/broker_client.h"
 #include "world/real/broker/broker_place.h"
 #include "world/real/broker/conversation.h"
 #include "world/real/os/descriptor.h"
@@ -71,6 +76,27 @@ inline pid_t process_of(const Conversation& broker) {
 
 inline bool answers(Conversation& broker, int milliseconds) {
   return broker.say(Message(Topic::list)) && broker.wait(milliseconds).has_value();
+}
+
+// A broker that has answered, and that stays as long as this conversation does. Between two calls it may leave.
+inline Conversation reached_broker() {
+  Conversation broker;
+  const auto has_answered = [&] {
+    if (!BrokerClient::is_there()) return false;
+    broker = call_broker();
+    return answers(broker, kPatienceMilliseconds);
+  };
+  return eventually(has_answered) ? std::move(broker) : Conversation();
+}
+
+// Until the kernel has ended it, with all that it had. The end of a conversation does not say so: a process that ends
+// closes its newest descriptors first, and who calls meanwhile still gets through.
+inline bool kill_broker() {
+  const pid_t process = process_of(call_broker());
+  const Descriptor its(process > 0 ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
+  if (!its || kill(process, SIGKILL) != 0) return false;
+  pollfd ended{.fd = its.get(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, kPatienceMilliseconds) == 1;
 }
 
 inline double seconds_of_processor(pid_t process) {

@@ -63,16 +63,6 @@ class StoppedProgram {
   std::uint8_t number_ = 0;
 };
 
-// Until the kernel has ended it, with all that it had.
-bool kill_broker() {
-  Conversation broker = call_broker();
-  kill(process_of(broker), SIGKILL);
-  while (!broker.over()) {
-    if (!broker.wait(kPatienceMilliseconds) && !broker.over()) return false;
-  }
-  return true;
-}
-
 // So many lanes as can join at one address, at most.
 std::vector<BareLane> join_all() {
   std::vector<BareLane> out;
@@ -96,7 +86,8 @@ constexpr std::size_t kAllNumbers = wire::kLastLane - wire::kFirstLane + 1;
 TEST(BrokersSuccessor, GivesNobodyTheNumberOfALaneThatIsStopped) {
   alone([] {
     const StoppedProgram stopped;
-    if (stopped.number() == 0 || !kill_broker() || !BrokerClient::is_there()) return false;
+    if (stopped.number() == 0 || !kill_broker()) return false;
+    const Conversation successor = reached_broker();
     {
       const std::vector<BareLane> newcomers = join_all();
       if (newcomers.size() != kAllNumbers - 1 || has(newcomers, stopped.number())) return false;
@@ -109,7 +100,8 @@ TEST(BrokersSuccessor, GivesNobodyTheNumberOfALaneThatIsStopped) {
 TEST(BrokersSuccessor, GivesTheNumberOfAStoppedLaneToOthersWhenThatHasEnded) {
   alone([] {
     StoppedProgram stopped;
-    if (stopped.number() == 0 || !kill_broker() || !BrokerClient::is_there()) return false;
+    if (stopped.number() == 0 || !kill_broker()) return false;
+    const Conversation successor = reached_broker();
     const std::vector<BareLane> newcomers = join_all();
     stopped.end();
     return newcomers.size() == kAllNumbers - 1 && BareLane(1).lane_number == stopped.number();
@@ -121,8 +113,9 @@ TEST(BrokersSuccessor, PassesOnWhatItsOwnSuccessorMustKnow) {
   alone([] {
     const StoppedProgram stopped;
     if (stopped.number() == 0 || !kill_broker() || !BrokerClient::is_there()) return false;
-    if (!eventually([] { return broker_socket().empty(); }) || !BrokerClient::is_there()) return false;
-    return !has(join_all(), stopped.number());
+    if (!eventually([] { return broker_socket().empty(); })) return false;
+    const Conversation next = reached_broker();
+    return next && !has(join_all(), stopped.number());
   });
 }
 

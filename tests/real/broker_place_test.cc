@@ -126,8 +126,9 @@ TEST(BrokerPlace, IsTheSessionsFolderIfThereIsOne) {
 // Bug: 25 seconds later it was told that the broker ends each time it is asked.
 TEST(Broker, ThatDoesNotAnswerIsNamed) {
   alone([] {
-    if (!BrokerClient::is_there()) return false;
-    const pid_t process = process_of(call_broker());
+    const Conversation broker = reached_broker();
+    if (!broker) return false;
+    const pid_t process = process_of(broker);
     kill(process, SIGSTOP);
     const Trouble trouble = join();
     kill(process, SIGCONT);
@@ -146,12 +147,9 @@ TEST(Broker, IsFoundAgainWhenItsSocketIsRemoved) {
 
 TEST(Broker, LeavesNothingBehindAndTheNextRemovesWhatAKilledOneLeft) {
   alone([] {
-    if (!BrokerClient::is_there()) return false;
+    if (!reached_broker()) return false;
     const std::string path = broker_socket();
-    Conversation killed = call_broker();
-    kill(process_of(killed), SIGKILL);
-    (void)killed.wait(kPatienceMilliseconds);
-    if (!killed.over() || !fs::exists(path) || !BrokerClient::is_there()) return false;
+    if (!kill_broker() || !fs::exists(path) || !BrokerClient::is_there()) return false;
     return eventually([&] { return !fs::exists(path) && !fs::exists(path + ".lock"); });
   });
 }

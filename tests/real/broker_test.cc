@@ -124,7 +124,8 @@ TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
 
 // Bug: a program could make its shared status smaller after others had mapped it, and with that end them.
 TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
-  ASSERT_TRUE(BrokerClient::is_there());
+  const Conversation broker = reached_broker();
+  ASSERT_TRUE(broker);
   const Descriptor wake(eventfd(0, EFD_CLOEXEC)), loose(memfd_create("door", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(loose.get(), sizeof(SharedStatus)), 0);
   const Descriptor sealed = make_shared_memory("door", sizeof(SharedStatus));
@@ -142,7 +143,8 @@ TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
 
 // Bug: whoever woke it would have written into whatever it was, or waited until there was room.
 TEST(Broker, TakesNobodyWhoseWakeUpIsNone) {
-  ASSERT_TRUE(BrokerClient::is_there());
+  const Conversation broker = reached_broker();
+  ASSERT_TRUE(broker);
   std::array<int, 2> pipe_ends{-1, -1};
   ASSERT_EQ(pipe2(pipe_ends.data(), O_CLOEXEC), 0);
   const Descriptor reads(pipe_ends[0]), writes(pipe_ends[1]), wake(eventfd(0, EFD_CLOEXEC));
@@ -169,9 +171,9 @@ TEST(Broker, HasAllDescriptorsThatItMayHave) {
     rlimit few{};
     getrlimit(RLIMIT_NOFILE, &few);
     few.rlim_cur = 64;
-    if (setrlimit(RLIMIT_NOFILE, &few) != 0 || !BrokerClient::is_there()) return false;
+    if (setrlimit(RLIMIT_NOFILE, &few) != 0) return false;
     rlimit its{};
-    const Conversation broker = call_broker();
+    const Conversation broker = reached_broker();
     return prlimit(process_of(broker), RLIMIT_NOFILE, nullptr, &its) == 0 && its.rlim_cur == few.rlim_max;
   });
 }
@@ -179,11 +181,10 @@ TEST(Broker, HasAllDescriptorsThatItMayHave) {
 // Bug: it woke up for each who called, could not take the call, and woke up again, with a whole processor.
 TEST(Broker, WaitsForDescriptorsAsleep) {
   alone([] {
-    if (!BrokerClient::is_there()) return false;
-    Conversation first = call_broker();
+    Conversation first = reached_broker();
     const pid_t process = process_of(first);
     constexpr rlimit kFew{32, 32};
-    if (!answers(first, kPatienceMilliseconds) || prlimit(process, RLIMIT_NOFILE, &kFew, nullptr) != 0) return false;
+    if (!first || prlimit(process, RLIMIT_NOFILE, &kFew, nullptr) != 0) return false;
     std::vector<Conversation> callers(64);
     for (Conversation& caller : callers) caller = call_broker();
     const double before = seconds_of_processor(process);
@@ -206,11 +207,9 @@ std::size_t descriptors_of(pid_t process) {
 // without the two was not sound, EINVAL.
 TEST(Broker, SaysThatItHasTooManyOpenFiles) {
   alone([] {
-    if (!BrokerClient::is_there()) return false;
     constexpr rlim_t kTooFew = 4, kEnough = 32;
     for (rlim_t more = 1; more <= kEnough; ++more) {
-      Conversation keeps_it = call_broker();
-      if (!answers(keeps_it, kPatienceMilliseconds)) return false;
+      const Conversation keeps_it = reached_broker();
       const pid_t process = process_of(keeps_it);
       rlimit limit{};
       if (prlimit(process, RLIMIT_NOFILE, nullptr, &limit) != 0) return false;
@@ -230,7 +229,7 @@ TEST(Broker, SaysThatItHasTooManyOpenFiles) {
 // Bug: every two that talked cost it a descriptor for as long as they ran, and with the last one it was lost.
 TEST(Broker, IntroducesMoreLanesThanItHasDescriptorsFor) {
   alone([] {
-    if (!BrokerClient::is_there()) return false;
+    const Conversation broker = reached_broker();
     std::vector<BareLane> lanes;
     for (std::uint8_t host = 1; host <= 8; ++host) lanes.emplace_back(host);
     const pid_t process = process_of(lanes.front().talk);
@@ -270,7 +269,8 @@ void read_all(BareLane& lane) {
 
 // Bug: the asker was told, and wrote into a ring that the other did not know of.
 TEST(Broker, TellsNobodyOfALocalPeerWhoCannotBeTold) {
-  ASSERT_TRUE(BrokerClient::is_there());
+  const Conversation broker = reached_broker();
+  ASSERT_TRUE(broker);
   BareLane asker(1), other(2);
   fill_line_to(other);
   auto met = asker.meet(other);
@@ -289,7 +289,8 @@ TEST(Broker, TellsNobodyOfALocalPeerWhoCannotBeTold) {
 
 // Bug: who missed that a local peer had left took the next one at its place for the same, and never met it.
 TEST(Broker, TellsOfDeparturesWhenItCan) {
-  ASSERT_TRUE(BrokerClient::is_there());
+  const Conversation broker = reached_broker();
+  ASSERT_TRUE(broker);
   BareLane stays(1);
   std::uint32_t left = 0;
   {
