@@ -5,8 +5,9 @@
 #   weft_program(NAME SOURCES … [DEPS …] [DEFINES …])            build/bin/NAME
 #   weft_face(NAME SONAME MAP file SOURCES … [DEPS …])           build/lib/weft/SONAME: a shared library that programs
 #                                                                take for another's, with its symbol versions
-#   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …])
-#                                                                build/tests/NAME, GoogleTest, one ctest test
+#   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …] [HEADER file])
+#                                                                build/tests/NAME, GoogleTest, one ctest test; HEADER,
+#                                                                from the root, is compiled once for all that name it
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
 #   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, with WEFT_FUZZ=ON; and
 #                                                                with WEFT_TESTS=ON build/tests/NAME_replay, a ctest
@@ -186,7 +187,7 @@ endfunction()
 function(weft_compile_together target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
   weft_check_arguments(${target})
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)
+  if(TARGET ${target} AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     # GCC takes them for headers and warns of what is local to them.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -194,32 +195,37 @@ function(weft_compile_together target)
   endif()
 endfunction()
 
-# GoogleTest's headers take longer to read than most tests: they are read once for all.
-function(weft_share_test_header target)
-  if(NOT TARGET weft_test_header)
+# GoogleTest's headers take longer to read than most tests: they are read once for all, and once with each `header`.
+function(weft_share_test_header target header)
+  string(MAKE_C_IDENTIFIER "weft_test_header${header}" shared)
+  if(NOT TARGET ${shared})
     # A program, because it must be compiled as those that use it are.
     file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/test_header.cc" CONTENT "int main() {}\n")
-    add_executable(weft_test_header "${CMAKE_BINARY_DIR}/test_header.cc")
-    set_target_properties(weft_test_header PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/rooms")
-    target_link_libraries(weft_test_header PRIVATE weft_flags GTest::gmock GTest::gtest)
-    weft_compile_fast(weft_test_header)
-    target_precompile_headers(weft_test_header PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    add_executable(${shared} "${CMAKE_BINARY_DIR}/test_header.cc")
+    set_target_properties(${shared} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/rooms")
+    target_include_directories(${shared} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(${shared} PRIVATE weft_flags GTest::gmock GTest::gtest)
+    weft_compile_fast(${shared})
+    target_precompile_headers(${shared} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    if(header)
+      target_precompile_headers(${shared} PRIVATE "${PROJECT_SOURCE_DIR}/${header}")
+    endif()
   endif()
-  target_precompile_headers(${target} REUSE_FROM weft_test_header)
+  target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
 function(weft_test name)
   if(NOT WEFT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;DEFINES;ARGS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;HEADER" "SOURCES;DEPS;DEFINES;ARGS;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT ${WEFT_TEST_SECONDS})
   endif()
   weft_executable(${name} tests)
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
   weft_compile_fast(${name})
-  weft_share_test_header(${name})
+  weft_share_test_header(${name} "${arg_HEADER}")
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

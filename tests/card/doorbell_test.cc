@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recorder.h"
+#include "card/recorder.h"
 
 namespace weft::test {
 namespace {

@@ -153,3 +153,7 @@ class LonelyCard {
 };
 
 }  // namespace weft::test
+
+namespace weft::nic {
+extern template class Card<test::Recorder>;
+}

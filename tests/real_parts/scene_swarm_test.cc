@@ -23,7 +23,7 @@ using testing::IsEmpty;
 
 constexpr test::Seeds kUsual{1, 100};
 
-std::string replay_line(std::uint64_t seed) {
+std::string replay_line_of_swarm(std::uint64_t seed) {
   return "replay: WEFT_SEED=" + std::to_string(seed) + " build/tests/scene_swarm_test";
 }
 
@@ -45,7 +45,7 @@ void expect_variety(const Met& met) {
 TEST(SceneSwarm, AnotherProcessGivesTheSameDigest) {
   for (const std::uint64_t seed : {2U, 17U, 100U}) {
     EXPECT_EQ(test::digest_in_another_process(seed, "SceneSwarm.Every*"), run(draw_scene(seed)).digest)
-        << replay_line(seed);
+        << replay_line_of_swarm(seed);
   }
 }
 
@@ -54,7 +54,7 @@ TEST(SceneSwarm, EveryMessageArrivesOnceOrFailsForAReasonAndTwiceTheSame) {
   std::ostream* const trace = std::getenv("WEFT_TRACE") != nullptr ? &std::cout : nullptr;
   Met met;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
-    SCOPED_TRACE(replay_line(seed));
+    SCOPED_TRACE(replay_line_of_swarm(seed));
     const SceneSpec spec = draw_scene(seed);
     if (trace != nullptr) *trace << spec;
     const Outcome once = run(spec, trace), again = run(spec);

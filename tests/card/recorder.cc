@@ -1,0 +1,3 @@
+#include "card/recorder.h"
+
+template class weft::nic::Card<weft::test::Recorder>;
