@@ -132,14 +132,19 @@ TEST(Run, ManyConnectionsCostTheConventionalCardOnly) {
   }
 }
 
-// Of a lost packet and those around it only the lost one is sent again, though the host's software hears of it late.
-TEST(Run, SelectiveRepeatSendsLittleMoreThanWasLost) {
-  Setting s = setting("srnic");
+Setting one_lossy_connection(const char* card) {
+  Setting s = setting(card);
   s.qps = s.threads = 1;
   s.depth = 128;
   s.bytes = 4096;
   s.loss = 0.01;
   s.messages = 10'000;
+  return s;
+}
+
+// Of a lost packet and those around it only the lost one is sent again, though the host's software hears of it late.
+TEST(Run, SelectiveRepeatSendsLittleMoreThanWasLost) {
+  Setting s = one_lossy_connection("srnic");
   const Values v = values(s);
   EXPECT_GT(v.at("retransmitted_percent"), 0.3);
   EXPECT_LT(v.at("retransmitted_percent"), 1.5) << "of packets of both sides";
@@ -148,13 +153,8 @@ TEST(Run, SelectiveRepeatSendsLittleMoreThanWasLost) {
 
 // Go-back-N waits for a timeout when what it sends again is lost again, unless the responder says so once more.
 TEST(Run, ACardThatTellsAgainOfAGapNeedsNoTimeouts) {
-  Setting s = setting("connectx6");
-  s.qps = s.threads = 1;
-  s.depth = 128;
-  s.bytes = 4096;
-  s.loss = 0.01;
+  Setting s = one_lossy_connection("connectx6");
   s.lost_on = LostOn::way_out;
-  s.messages = 10'000;
   const double told_again = values(s).at("raw_gbps");
   EXPECT_GT(told_again, 95) << "the wire stays full";
   s.profile.device.card.naks_again = false;
@@ -163,13 +163,8 @@ TEST(Run, ACardThatTellsAgainOfAGapNeedsNoTimeouts) {
 
 // A NAK that is lost is not said again before something is sent again, and that is after the timeout.
 TEST(Run, AcknowledgementsAreLostAsWell) {
-  Setting s = setting("connectx6");
-  s.qps = s.threads = 1;
-  s.depth = 128;
-  s.bytes = 4096;
-  s.loss = 0.01;
+  Setting s = one_lossy_connection("connectx6");
   s.time_limit = milliseconds(60'000);
-  s.messages = 10'000;
   const double both = values(s).at("goodput_gbps");
   s.lost_on = LostOn::way_out;
   const double out = values(s).at("goodput_gbps");

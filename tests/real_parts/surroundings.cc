@@ -81,15 +81,9 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   config.card.target_delay = milliseconds(1);
   config.card.peer_shift = wire::kLaneShift;
   config.card.reorder_notes = 1024;
-  config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
-                   : settings.transport == TransportChoice::roce ? nic::Dialect::roce
-                                                                 : nic::Dialect::undecided;
+  config.dialect = dialect_of(settings);
   config.memory = &memory;
   return config;
-}
-
-wire::DialectVersions versions_of(const Settings& settings) {
-  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
 }
 
 }  // namespace weft::real

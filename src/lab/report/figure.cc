@@ -1,7 +1,6 @@
 #include "lab/report/figure.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -51,8 +50,16 @@ std::string legend(const std::vector<Key>& keys) {
   return out + "</ul>";
 }
 
-std::string picture(const Study& study, const Plot& plot, const std::string& id) {
-  return plot.kind == Plot::Kind::heat ? heat_map(study, plot, id) : line_plot(study, plot, id);
+Picture picture_of(const Study& study, const Plot& plot) {
+  return plot.kind == Plot::Kind::heat ? heat_map(study, plot) : line_plot(study, plot);
+}
+
+// `id` is unique on the page; `place` are attributes.
+std::string svg_of(const Picture& picture, const std::string& title, const std::string& id, std::string_view place) {
+  return fmt::format(
+      "<svg{0} class=\"{1}\" viewBox=\"0 0 {2} {3}\" role=\"img\" aria-labelledby=\"{4}-t {4}-d\">"
+      "<title id=\"{4}-t\">{5}</title><desc id=\"{4}-d\">{6}</desc>{7}</svg>",
+      place, picture.kind, picture.width, picture.height, id, escape(title), escape(picture.words), picture.elements);
 }
 
 // All that the picture shows, for those who would rather read it.
@@ -97,24 +104,22 @@ std::string figure(const Study& study, const Plot& plot, const std::string& id) 
       "<figcaption>{5} <span class=\"files\"><a href=\"figures/{0}.svg\">SVG</a> <a href=\"figures/{0}.csv\">CSV</a>"
       "</span></figcaption>{6}{7}{8}</figure>\n",
       id, escape(study.plan->id), plot.metric, series, heat ? 0 : plot.claimed.size(), escape(plot.title),
-      legend(keys_of(study, plot)), picture(study, plot, id), numbers(study, plot));
+      legend(keys_of(study, plot)), svg_of(picture_of(study, plot), plot.title, id, {}), numbers(study, plot));
 }
 
 std::string figure_svg(const Study& study, const Plot& plot, const std::string& id) {
-  constexpr double kWidth = 480, kTitle = 24, kKeyLine = 18;
+  constexpr double kTitle = 24, kKeyLine = 18;
   const std::vector<Key> keys = keys_of(study, plot);
-  std::string inner = picture(study, plot, id);
-  // The picture says how high it is: viewBox="0 0 WIDTH HEIGHT".
-  const std::size_t box = inner.find("viewBox=\"0 0 480 ") + 17;
-  const double high = std::strtod(inner.c_str() + box, nullptr);
-  inner.insert(4, fmt::format(" y=\"{}\" width=\"{}\" height=\"{}\"", kTitle, kWidth, high));
-  const double all = kTitle + high + kKeyLine * static_cast<double>(keys.size()) + 8;
+  const Picture picture = picture_of(study, plot);
+  const std::string place = fmt::format(" y=\"{}\" width=\"{}\" height=\"{}\"", kTitle, picture.width, picture.height);
+  const double wide = picture.width + 16,
+               high = kTitle + picture.height + kKeyLine * static_cast<double>(keys.size()) + 8;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"-8 0 {2} {3}\">\n"
       "<style><![CDATA[{4}svg {{ font-family: system-ui, sans-serif; background: var(--card); }}]]></style>\n"
       "<text class=\"name\" x=\"8\" y=\"16\">{5}</text>{6}\n",
-      2 * (kWidth + 16), 2 * all, kWidth + 16, all, kPageCss, escape(plot.title), inner);
-  double y = kTitle + high;
+      2 * wide, 2 * high, wide, high, kPageCss, escape(plot.title), svg_of(picture, plot.title, id, place));
+  double y = kTitle + picture.height;
   for (const Key& key : keys) {
     out += fmt::format("<g transform=\"translate(8 {0})\">{1}<text x=\"34\" y=\"11\">{2}</text></g>\n", y, key.sign,
                        escape(key.text));

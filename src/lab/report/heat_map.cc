@@ -63,12 +63,9 @@ class HeatMap {
     row_ = plot_.y_axis ? kMapRow : kMapRow + 20;  // a label above each
   }
 
-  std::string draw(const std::string& id) {
+  Picture draw() {
     const double height = kMapTop + row_ * static_cast<double>(rows_.size()) + kMapBottom;
-    std::string out = fmt::format(
-        "<svg class=\"plot heat\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{}-t {}-d\">"
-        "<title id=\"{}-t\">{}</title><desc id=\"{}-d\">{}</desc>",
-        kMapWidth, height, id, id, id, escape(plot_.title), id, escape(describe()));
+    std::string out;
     for (std::size_t i = 0; i < rows_.size(); ++i) draw_row(i, out);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
@@ -82,7 +79,7 @@ class HeatMap {
           "<text class=\"name\" transform=\"translate(13 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
           (kMapTop + height - kMapBottom) / 2, escape(y_name_));
     }
-    return out + "</svg>";
+    return {.kind = "plot heat", .width = kMapWidth, .height = height, .words = describe(), .elements = std::move(out)};
   }
 
  private:
@@ -153,8 +150,6 @@ class HeatMap {
 
 }  // namespace
 
-std::string heat_map(const Study& study, const Plot& plot, const std::string& id) {
-  return HeatMap(study, plot).draw(id);
-}
+Picture heat_map(const Study& study, const Plot& plot) { return HeatMap(study, plot).draw(); }
 
 }  // namespace weft::lab

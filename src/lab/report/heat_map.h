@@ -2,12 +2,11 @@
 // The best cell of each row is framed.
 #pragma once
 
-#include <string>
-
+#include "lab/report/picture.h"
 #include "lab/study.h"
 
 namespace weft::lab {
 
-[[nodiscard]] std::string heat_map(const Study& study, const Plot& plot, const std::string& id);
+[[nodiscard]] Picture heat_map(const Study& study, const Plot& plot);
 
 }  // namespace weft::lab

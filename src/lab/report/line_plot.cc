@@ -36,17 +36,12 @@ class LinePlot {
         x_(x_ruler()),
         y_(y_ruler()) {}
 
-  std::string draw(const std::string& id) {
-    const std::string words = describe();
-    out_ = fmt::format(
-        "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{}-t {}-d\">"
-        "<title id=\"{}-t\">{}</title><desc id=\"{}-d\">{}</desc>",
-        kWidth, kHeight, id, id, id, escape(plot_.title), id, escape(words));
+  Picture draw() {
     draw_bands();
     draw_axes();
     for (std::size_t i = lines_.size(); i > 0; --i) bars_ ? draw_bar(i - 1) : draw_line(i - 1);  // the first is on top
     draw_claimed();
-    return out_ + "</svg>";
+    return {.kind = "plot", .width = kWidth, .height = kHeight, .words = describe(), .elements = std::move(out_)};
   }
 
  private:
@@ -236,9 +231,7 @@ class LinePlot {
 
 }  // namespace
 
-std::string line_plot(const Study& study, const Plot& plot, const std::string& id) {
-  return LinePlot(study, plot).draw(id);
-}
+Picture line_plot(const Study& study, const Plot& plot) { return LinePlot(study, plot).draw(); }
 
 std::vector<std::size_t> styles_of(const Study& study, const std::vector<Line>& lines) {
   constexpr std::array<std::string_view, 5> kCards{"srnic", "connectx6", "irn", "connectx5", "star-fpga"};

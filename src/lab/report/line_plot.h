@@ -4,12 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "lab/report/picture.h"
 #include "lab/study.h"
 
 namespace weft::lab {
 
-// `id` is unique on the page. The colours are the page's.
-[[nodiscard]] std::string line_plot(const Study& study, const Plot& plot, const std::string& id);
+// The colours are the page's.
+[[nodiscard]] Picture line_plot(const Study& study, const Plot& plot);
 
 inline constexpr std::size_t kLineStyles = 6;  // colours and signs, then they begin again
 // Of each line. A card looks the same in every figure, unless a figure has several lines of one card.

@@ -46,15 +46,9 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   config.card.weights = settings.weights;
   config.card.works_per_turn = settings.works_per_turn;
   config.card.burst_bytes = settings.burst_bytes;
-  config.dialect = settings.transport == TransportChoice::srnic  ? nic::Dialect::srnic
-                   : settings.transport == TransportChoice::roce ? nic::Dialect::roce
-                                                                 : nic::Dialect::undecided;
+  config.dialect = dialect_of(settings);
   config.memory = &memory;
   return config;
-}
-
-wire::DialectVersions versions_of(const Settings& settings) {
-  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
 }
 
 }  // namespace weft::real

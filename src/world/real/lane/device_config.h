@@ -10,7 +10,15 @@
 namespace weft::real {
 
 [[nodiscard]] host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory);
+
+// Of its connections. Undecided: each finds out what its peer speaks.
+[[nodiscard]] inline nic::Dialect dialect_of(const Settings& settings) {
+  if (settings.transport == TransportChoice::srnic) return nic::Dialect::srnic;
+  return settings.transport == TransportChoice::roce ? nic::Dialect::roce : nic::Dialect::undecided;
+}
 // Of srnic, that its connections may speak.
-[[nodiscard]] wire::DialectVersions versions_of(const Settings& settings);
+[[nodiscard]] inline wire::DialectVersions versions_of(const Settings& settings) {
+  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
+}
 
 }  // namespace weft::real

@@ -1,4 +1,4 @@
-// Waiting for descriptors, and being told by one.
+// Waiting for descriptors.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,11 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 
+#include "world/real/os/event_descriptors.h"
 #include "world/real/os/time.h"
 
 namespace weft::real {
-
-inline bool watch(int set, int fd) {
-  epoll_event e{};
-  e.events = EPOLLIN;
-  e.data.fd = fd;
-  return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
-}
 
 // Up to `wait`, or for ever. Old kernels and valgrind know milliseconds only, and a sandbox may know no newer call.
 inline int wait_for_events(int set, std::span<epoll_event> events, Time wait) {
@@ -43,12 +36,6 @@ inline bool wait_to_read(int fd, int milliseconds) {
     const int ready = ::poll(&p, 1, milliseconds);
     if (ready >= 0 || errno != EINTR) return ready > 0;
   }
-}
-
-// What an eventfd was told.
-inline void drain(int fd) {
-  eventfd_t count = 0;
-  (void)eventfd_read(fd, &count);
 }
 
 }  // namespace weft::real
