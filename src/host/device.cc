@@ -27,7 +27,7 @@ Device::Device(const DeviceConfig& config, RandomSource& random)
       srqs_(config.card.max_srqs),
       tables_(card_.translations.enabled() ? card_.memory.size() : 0),
       doorbells_(card_.contexts.size()) {
-  assert(!config.gids.empty() && config.gids.size() <= nic::Port::kMaxGids);
+  assert(!config.gids.empty() && config.gids.size() <= nic::PortAttributes::kMaxGids);
   std::copy(config.gids.begin(), config.gids.end(), card_.port.gids.begin());
   card_.port.gid_count = static_cast<std::uint8_t>(config.gids.size());
   card_.port.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(config.mtu));

@@ -19,7 +19,7 @@
 namespace weft::host {
 
 template <class Source>
-[[nodiscard]] Error judge_work(const nic::Context& c, const nic::Port& port, const Source& from,
+[[nodiscard]] Error judge_work(const nic::Context& c, const nic::PortAttributes& port, const Source& from,
                                std::uint64_t& length) {
   const nic::WorkKind kind = from.kind();
   const auto sges = from.sges();
@@ -52,7 +52,7 @@ template <class Source>
 
 // Whoever calls it sees to the doorbell.
 template <class Source>
-[[nodiscard]] Error write_work(nic::Context& c, const nic::Port& port, const Source& from) {
+[[nodiscard]] Error write_work(nic::Context& c, const nic::PortAttributes& port, const Source& from) {
   using nic::QpState;
   if (c.state == QpState::reset || c.state == QpState::init || c.state == QpState::rtr) [[unlikely]]
     return Error::bad_state;

@@ -10,11 +10,12 @@
 
 namespace weft::lab {
 
-// A number of a profile, and where it comes from: one of the three.
+// A number of a profile, and where it comes from: one of the four.
 struct Parameter {
   std::string key, value, source;
   std::string calibrated_on;  // the claim that it was chosen by, if it has no source
-  std::string assumed;        // why it is so, if it has no source and no claim depends on it
+  std::string swept_by;       // the experiment that tries others, if nobody tells it
+  std::string assumed;        // why it is so, if it has no source and no verdict depends on it
   std::string from;           // the profile whose file says so
 };
 

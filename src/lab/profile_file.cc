@@ -13,8 +13,8 @@ namespace weft::lab {
 namespace {
 
 constexpr std::array<std::string_view, 3> kHead{"title", "what", "extends"};
-constexpr std::array<std::string_view, 3> kOrigins{"source", "calibrated", "assumed"};
-constexpr std::array<std::string_view, 5> kParts{"value", "unit", "source", "calibrated", "assumed"};
+constexpr std::array<std::string_view, 4> kOrigins{"source", "calibrated", "swept", "assumed"};
+constexpr std::array<std::string_view, 6> kParts{"value", "unit", "source", "calibrated", "swept", "assumed"};
 
 bool is_parameter(const toml::table& table) { return table.contains("value"); }
 
@@ -24,7 +24,7 @@ std::vector<std::string_view> known_keys() {
   return keys;
 }
 
-// Where a number comes from: exactly one of source, calibrated, assumed, and not empty.
+// Where a number comes from: exactly one of source, calibrated, swept, assumed, and not empty.
 tl::expected<Parameter, std::string> read_origin(const toml::table& table, const Leaf& leaf,
                                                  const FilePosition& place) {
   Parameter parameter;
@@ -37,13 +37,15 @@ tl::expected<Parameter, std::string> read_origin(const toml::table& table, const
     ++said;
     (origin == "source"       ? parameter.source
      : origin == "calibrated" ? parameter.calibrated_on
+     : origin == "swept"      ? parameter.swept_by
                               : parameter.assumed) = *text;
   }
   if (said == 1) return parameter;
-  return place.problem(leaf.at,
-                       fmt::format("{} {}: source = \"...\" if somebody says so, calibrated = \"CLAIM\" if it was "
-                                   "chosen to meet one, assumed = \"why\" if nothing depends on it",
-                                   leaf.key, said == 0 ? "has no source" : "has more than one source"));
+  return place.problem(
+      leaf.at, fmt::format("{} {}: source = \"...\" if somebody says so, calibrated = \"CLAIM\" if it was "
+                           "chosen to meet one, swept = \"EXPERIMENT\" if that tries others, assumed = \"why\" if "
+                           "nothing depends on it",
+                           leaf.key, said == 0 ? "has no source" : "has more than one source"));
 }
 
 tl::expected<Parameter, std::string> read_parameter(const Leaf& leaf, const FilePosition& place, Profile& profile) {
@@ -56,7 +58,7 @@ tl::expected<Parameter, std::string> read_parameter(const Leaf& leaf, const File
   if (table == nullptr) {
     return place.problem(leaf.at,
                          fmt::format("{} is {{ value = ..., source = \"...\" }}: every number has a source, or "
-                                     "says what it was calibrated on or why it is assumed",
+                                     "says what it was calibrated on, where it is swept, or why it is assumed",
                                      leaf.key));
   }
   if (const auto known = check_keys(*table, place, kParts); !known) return Problem(known.error());

@@ -93,7 +93,8 @@ TEST(Profile, EachThatWeCarryCanBeReadAndSaysWhereEachNumberComesFrom) {
     ASSERT_TRUE(profile) << profile.error();
     EXPECT_FALSE(profile->title.empty() || profile->what.empty()) << name;
     for (const Parameter& p : profile->parameters) {
-      EXPECT_EQ(!p.source.empty() + !p.calibrated_on.empty() + !p.assumed.empty(), 1) << name << " " << p.key;
+      EXPECT_EQ(!p.source.empty() + !p.calibrated_on.empty() + !p.swept_by.empty() + !p.assumed.empty(), 1)
+          << name << " " << p.key;
     }
   }
 }

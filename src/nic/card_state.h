@@ -63,7 +63,7 @@ struct CardConfig {
   return c.srnic_window_packets != 0 ? c.srnic_window_packets : c.window_packets;
 }
 
-struct Port {
+struct PortAttributes {
   static constexpr std::size_t kMaxGids = 8;
   std::array<wire::Address, kMaxGids> gids{};
   std::uint8_t gid_count = 0;
@@ -120,7 +120,7 @@ struct CardState {
         retries(c.retry_rings) {}
 
   CardConfig config;
-  Port port;
+  PortAttributes port;
   ContextTable contexts;
   ZeroedTable<CompletionRing> cqs;
   ZeroedTable<SharedReceiveRing> srqs;

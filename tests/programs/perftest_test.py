@@ -2,7 +2,8 @@
 
 import re
 
-from stage import Stage, main
+from perftest_stage import PerftestStage
+from stage import main
 
 ALL_SIZES = [1 << k for k in range(1, 24)]  # what -a runs through: 2 B to 8 MiB
 
@@ -24,19 +25,7 @@ def counter(name, said):
     return int(found.group(1)) if found else 0
 
 
-class Perftest(Stage):
-    rejections = ("CM event bl blka 8",)  # of the first connection
-
-    def exchange_by_cm(self, *command, **more):
-        """With -R it connects twice, and its server may listen for the second time after the client has asked: when the
-        acknowledgement is lost that it waits for before. A client that is refused then crashes, so both start anew."""
-        for attempt in range(3):
-            try:
-                return super().exchange_by_cm(*command, **more)
-            except self.failureException as failure:
-                if attempt == 2 or "RDMA CM event error" not in str(failure):
-                    raise
-
+class Perftest(PerftestStage):
     def measure(self, program, *options, sizes):
         """Runs it; the client's table must have a row for each size, and nothing in it may be zero."""
         with self.subTest(program=program, options=options):

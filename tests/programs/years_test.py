@@ -2,12 +2,13 @@
 
 import shutil
 
-from stage import Stage, main
+from perftest_stage import PerftestStage
+from stage import main
 
 STEPS = "200:110 700:90 1200:3650"  # milliseconds after the start, and days: 110 are more than 2^63 picoseconds
 
 
-class Years(Stage):
+class Years(PerftestStage):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

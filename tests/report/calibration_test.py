@@ -30,13 +30,16 @@ def own_parameters(weft):
 
 
 def tables(weft):
-    calibrated, assumed = [], []
+    calibrated, swept, assumed = [], [], []
     for profile, p in own_parameters(weft):
         if "calibrated" in p:
             calibrated.append(f"| {profile} | `{p['key']}` | {p['value']} | {p['calibrated']} |")
+        elif "swept" in p:
+            swept.append(f"| {profile} | `{p['key']}` | {p['value']} | {p['swept']} |")
         elif "assumed" in p:
             assumed.append(f"| {profile} | `{p['key']}` | {p['value']} | {p['assumed']} |")
     return "\n".join(["", "## Calibrated", "", "| profile | parameter | value | on the claim |", RULE, *calibrated, "",
+                      "## Swept", "", "| profile | parameter | value | by the experiment |", RULE, *swept, "",
                       "## Assumed", "", "| profile | parameter | value | because |", RULE, *assumed, "", ""])
 
 
@@ -58,9 +61,21 @@ def too_many_calibrated(weft):
     return problems
 
 
+def swept_by_nobody(weft):
+    texts = {plan["experiment"]["id"]: json.dumps(plan.get("sweep", [])) for plan in plans()}
+    return [f"{profile}: {p['key']}: the experiment {p['swept']} does not sweep it"
+            for profile, p in own_parameters(weft) if "swept" in p and f'"{p["key"]}"' not in texts.get(p["swept"], "")]
+
+
+def resting_on_assumptions(sensitive):
+    """Verdicts that an assumed number flips. Rows that are calibrated claim nothing."""
+    return [f"an assumed number flips a verdict: {line}" for line in sensitive.splitlines()
+            if "(assumed)" in line and "| calibrated |" not in line]
+
+
 # What flips a verdict, and what it rests on. A plan runs in its quick set, from its own seed.
 def sensitivity(weft, experiments):
-    rests = {(profile, p["key"]): next(k for k in ("source", "calibrated", "assumed") if k in p)
+    rests = {(profile, p["key"]): next(k for k in ("source", "calibrated", "swept", "assumed") if k in p)
              for profile, p in own_parameters(weft)}
     lines = []
     for experiment in experiments:
@@ -81,7 +96,7 @@ def sensitivity_table(weft):
 
 
 def main(weft, *options):
-    problems = too_many_calibrated(weft)
+    problems = too_many_calibrated(weft) + swept_by_nobody(weft)
     text = PAGE.read_text(encoding="utf-8")
     head, _, rest = text.partition(MARK)
     _, _, sensitive = rest.partition(SENSITIVE)
@@ -89,6 +104,7 @@ def main(weft, *options):
         PAGE.write_text(head + MARK + tables(weft) + SENSITIVE + sensitivity_table(weft), encoding="utf-8")
         return 0
     wrong = text != head + MARK + tables(weft) + SENSITIVE + sensitive
+    problems += resting_on_assumptions(sensitive)
     for experiment in options:  # its first claim is called after it
         there = [line for line in sensitive.splitlines() if line.startswith(f"| {experiment} ")]
         wrong = wrong or there != [s for s in sensitivity(weft, [experiment]) if s.startswith(f"| {experiment} ")]

@@ -18,6 +18,7 @@ struct ProfilesOptions {
 
 std::string origin_of(const lab::Parameter& p) {
   if (!p.source.empty()) return p.source;
+  if (!p.swept_by.empty()) return "swept by " + p.swept_by;
   return p.calibrated_on.empty() ? "assumed: " + p.assumed : "calibrated on " + p.calibrated_on;
 }
 
@@ -30,6 +31,7 @@ nlohmann::json profile_json(const lab::Profile& profile) {
     nlohmann::json one{{"key", p.key}, {"value", p.value}, {"profile", p.from}};
     if (!p.source.empty()) one["source"] = p.source;
     if (!p.calibrated_on.empty()) one["calibrated"] = p.calibrated_on;
+    if (!p.swept_by.empty()) one["swept"] = p.swept_by;
     if (!p.assumed.empty()) one["assumed"] = p.assumed;
     out["parameters"].push_back(std::move(one));
   }

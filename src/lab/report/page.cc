@@ -80,8 +80,8 @@ std::string profiles(const std::vector<Study>& studies) {
   if (used.empty()) return {};
   std::string out =
       "<section id=\"profiles\"><h2>Profiles</h2><p class=\"what\">What the cards cost as hardware, set once for all "
-      "experiments. A number has a source; or it was calibrated on one claim, which then does not count as met; or it "
-      "is assumed, for the reason beside it.</p>\n";
+      "experiments. A number has a source; or it was calibrated on one claim, which then does not count as met; or "
+      "nobody tells it, and an experiment sweeps it; or it is assumed, for the reason beside it.</p>\n";
   for (const auto& [name, profile] : used) out += profile_section(*profile);
   return out + metrics_table() + "</section>\n";
 }

@@ -44,6 +44,7 @@ std::string row_html(const JudgedRow& judged) {
 std::string origin(const Parameter& p) {
   if (!p.calibrated_on.empty())
     return fmt::format("<span class=\"tag\">calibrated</span> on {}", escape(p.calibrated_on));
+  if (!p.swept_by.empty()) return fmt::format("<span class=\"tag\">swept</span> by {}", escape(p.swept_by));
   if (!p.assumed.empty()) return fmt::format("<span class=\"tag\">assumed</span> {}", escape(p.assumed));
   return escape(p.source);
 }

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 #include "verbs/rdmacm/path.h"
 
@@ -29,9 +29,9 @@ Endpoint routed_source(const Endpoint& destination) {
 }
 
 // Which of the card's addresses to send from.
-const wire::Address* choose_source(const Engine& engine, const Endpoint& destination) {
-  if (const wire::Address* own = engine.device_address(destination)) return own;
-  const auto addresses = engine.port->addresses();
+const wire::Address* choose_source(const CmAgent& agent, const Endpoint& destination) {
+  if (const wire::Address* own = agent.device_address(destination)) return own;
+  const auto addresses = agent.port->addresses();
   const Endpoint routed = routed_source(destination);
   const auto exact = std::find(addresses.begin(), addresses.end(), routed.address);
   if (exact != addresses.end()) return &*exact;
@@ -41,13 +41,13 @@ const wire::Address* choose_source(const Engine& engine, const Endpoint& destina
 }
 
 // Fills what rdma_get_local_addr and the like show.
-void write_route(Engine& engine, Identifier& id) {
+void write_route(CmAgent& agent, Identifier& id) {
   write_endpoint(id.source, id.route.addr.src_storage);
   write_endpoint(id.destination, id.route.addr.dst_storage);
   rdma_ib_addr& ib = id.route.addr.addr.ibaddr;
   std::copy(id.path.local.bytes.begin(), id.path.local.bytes.end(), std::begin(ib.sgid.raw));
   std::copy(id.path.remote.bytes.begin(), id.path.remote.bytes.end(), std::begin(ib.dgid.raw));
-  engine.give_device(id);
+  agent.give_device(id);
 }
 
 // A packet has one IP header, so IPv4 and IPv6 do not mix. Linux goes by the family that the program writes; but what
@@ -58,50 +58,50 @@ bool is_way(const Endpoint& source, const Endpoint& destination) {
 }
 
 // Where packets go. This machine's own name is every address of the card: then the one of the kind that we send from.
-wire::Address remote_address(const Engine& engine, const Endpoint& destination, const wire::Address& local) {
+wire::Address remote_address(const CmAgent& agent, const Endpoint& destination, const wire::Address& local) {
   if (destination.is_any()) return local;
-  const wire::Address* own = engine.device_address(destination);
+  const wire::Address* own = agent.device_address(destination);
   if (own == nullptr) return destination.address;
   return own->is_v4() == local.is_v4() ? *own : local;
 }
 
-int resolve(Engine& engine, Identifier& id, const Endpoint* source, const Endpoint& destination) {
+int resolve(CmAgent& agent, Identifier& id, const Endpoint* source, const Endpoint& destination) {
   if (id.resolved || id.listening) return EINVAL;
   const Endpoint anywhere{.family = destination.family};
   const Endpoint from = id.bound ? id.source : source != nullptr ? *source : anywhere;
   if (!is_way(from, destination)) return EINVAL;
   if (!id.bound) {
-    if (const int code = engine.bind(id, from); code != 0) return code;
+    if (const int code = agent.bind(id, from); code != 0) return code;
   }
   if (id.source.is_any()) {
-    const wire::Address* chosen = choose_source(engine, destination);
+    const wire::Address* chosen = choose_source(agent, destination);
     if (chosen == nullptr) {
       id.its_channel().push({.kind = Occurrence::Kind::address_error, .owner = &id, .status = -ENETUNREACH});
       return 0;
     }
     // To itself by a name that only this machine knows: it answers by that name.
-    const bool by_name = engine.device_address(destination) == chosen;
+    const bool by_name = agent.device_address(destination) == chosen;
     id.source.family = destination.family;
     id.source.address = by_name && !destination.is_any() ? destination.address : *chosen;
     id.path.local = *chosen;
   }
   id.destination = destination;
-  id.path.remote = remote_address(engine, destination, id.path.local);
+  id.path.remote = remote_address(agent, destination, id.path.local);
   // From ::1, which may be an IPv4 address of the card's, no way leads to others at IPv6 addresses.
-  const bool leads_there = id.path.local.is_v4() == id.path.remote.is_v4() && engine.port->reaches(id.path.remote);
+  const bool leads_there = id.path.local.is_v4() == id.path.remote.is_v4() && agent.port->reaches(id.path.remote);
   if (!leads_there) {
     id.its_channel().push({.kind = Occurrence::Kind::address_error, .owner = &id, .status = -EHOSTUNREACH});
     return 0;
   }
   id.resolved = true;
-  write_route(engine, id);
+  write_route(agent, id);
   id.its_channel().push({.kind = Occurrence::Kind::address_resolved, .owner = &id});
   return 0;
 }
 
 }  // namespace
 
-int make_path_record(Engine& engine, Identifier& id) {
+int make_path_record(CmAgent& agent, Identifier& id) {
   auto* record = static_cast<ibv_sa_path_rec*>(std::calloc(1, sizeof(ibv_sa_path_rec)));
   if (record == nullptr) return ENOMEM;
   constexpr std::uint8_t kExactly = 2;
@@ -114,7 +114,7 @@ int make_path_record(Engine& engine, Identifier& id) {
   record->numb_path = 1;
   record->pkey = ib.pkey;
   record->mtu_selector = record->rate_selector = record->packet_life_time_selector = kExactly;
-  record->mtu = static_cast<std::uint8_t>(engine.mtu);
+  record->mtu = static_cast<std::uint8_t>(agent.mtu);
   record->rate = IBV_RATE_100_GBPS;
   record->packet_life_time = static_cast<std::uint8_t>(id.ack_timeout.value_or(kAckTimeout) - 1);
   std::free(id.route.path_rec);
@@ -123,15 +123,15 @@ int make_path_record(Engine& engine, Identifier& id) {
   return 0;
 }
 
-int resolve_route(Engine& engine, Identifier& id) {
+int resolve_route(CmAgent& agent, Identifier& id) {
   if (!id.resolved || id.routed) return EINVAL;
-  if (const int code = make_path_record(engine, id); code != 0) return code;
+  if (const int code = make_path_record(agent, id); code != 0) return code;
   id.routed = true;
   id.its_channel().push({.kind = Occurrence::Kind::route_resolved, .owner = &id});
   return 0;
 }
 
-void describe_request(Engine& engine, Identifier& id, const cm::Event& event) {
+void describe_request(CmAgent& agent, Identifier& id, const cm::Event& event) {
   id.connection = event.id;
   id.knows_peer = true;
   id.peer = event.peer;
@@ -140,14 +140,14 @@ void describe_request(Engine& engine, Identifier& id, const cm::Event& event) {
   id.initiator_depth = event.peer.initiator_depth;
   id.retry_count = event.peer.retry_count;
   id.rnr_retry_count = event.peer.rnr_retry_count;
-  id.starting_psn = wire::Psn(static_cast<std::uint32_t>(engine.chance.next()));
+  id.starting_psn = wire::Psn(static_cast<std::uint32_t>(agent.chance.next()));
   if (event.unreliable) id.qp_type = IBV_QPT_UC;
   const int family = event.addresses.ip_version == 4 ? AF_INET : AF_INET6;
   id.source = {
       .family = family, .address = event.addresses.destination, .port = static_cast<std::uint16_t>(event.service_id)};
   id.destination = {.family = family, .address = event.addresses.source, .port = event.addresses.source_port};
   id.resolved = id.routed = true;
-  write_route(engine, id);
+  write_route(agent, id);
 }
 
 }  // namespace weft::rdmacm
@@ -160,11 +160,11 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* addr) {
   if (length_of(addr) == 0) return fail(EINVAL);
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    if (const int code = me.engine.join(); code != 0) return fail(code);
-    const Hold hold(me.engine);
+    if (const int code = me.agent.join(); code != 0) return fail(code);
+    const Hold hold(me.agent);
     if (!hold) return fail(EIO);
     if (me.bound || me.resolved) return fail(EINVAL);
-    return minus_one_if(me.engine.bind(me, endpoint_of(addr)));
+    return minus_one_if(me.agent.bind(me, endpoint_of(addr)));
   });
 }
 
@@ -172,12 +172,12 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* src_addr, sockaddr* dst_addr, in
   if (length_of(dst_addr) == 0 || (src_addr != nullptr && length_of(src_addr) == 0)) return fail(EINVAL);
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    if (const int code = me.engine.join(); code != 0) return fail(code);
+    if (const int code = me.agent.join(); code != 0) return fail(code);
     {
-      const Hold hold(me.engine);
+      const Hold hold(me.agent);
       if (!hold) return fail(EIO);
       const Endpoint source = src_addr != nullptr ? endpoint_of(src_addr) : Endpoint{};
-      const int code = resolve(me.engine, me, src_addr != nullptr ? &source : nullptr, endpoint_of(dst_addr));
+      const int code = resolve(me.agent, me, src_addr != nullptr ? &source : nullptr, endpoint_of(dst_addr));
       if (code != 0) return fail(code);
     }
     return complete(me);
@@ -188,9 +188,9 @@ int rdma_resolve_route(rdma_cm_id* id, int) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.engine);
+      const Hold hold(me.agent);
       if (!hold) return fail(EIO);
-      if (const int code = resolve_route(me.engine, me); code != 0) return fail(code);
+      if (const int code = resolve_route(me.agent, me); code != 0) return fail(code);
     }
     return complete(me);
   });
@@ -199,21 +199,21 @@ int rdma_resolve_route(rdma_cm_id* id, int) {
 int rdma_listen(rdma_cm_id* id, int backlog) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    Engine& engine = me.engine;
-    if (const int code = engine.join(); code != 0) return fail(code);
-    const Hold hold(engine);
+    CmAgent& agent = me.agent;
+    if (const int code = agent.join(); code != 0) return fail(code);
+    const Hold hold(agent);
     if (!hold) return fail(EIO);
     if (me.listening || me.resolved) return fail(EINVAL);
     if (!me.bound) {
-      if (const int code = engine.bind(me, {.family = AF_INET}); code != 0) return fail(code);
+      if (const int code = agent.bind(me, {.family = AF_INET}); code != 0) return fail(code);
     }
     const auto space = static_cast<std::uint16_t>(me.ps);
     const std::uint64_t service = weft::wire::cm_service_id(static_cast<weft::wire::PortSpace>(space), me.source.port);
     const auto kind = me.is_datagram() ? weft::cm::Service::datagram : weft::cm::Service::connection;
-    me.listener = engine.manager->listen(service, me.service_address, backlog, kind);
+    me.listener = agent.manager->listen(service, me.service_address, backlog, kind);
     me.listening = true;
-    engine.by_listener[me.listener] = &me;
-    engine.port->listen(space, me.service_address, me.source.port, true);
+    agent.by_listener[me.listener] = &me;
+    agent.port->listen(space, me.service_address, me.source.port, true);
     return 0;
   });
 }

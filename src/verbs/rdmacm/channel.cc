@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 
 namespace weft::rdmacm {
@@ -42,12 +42,12 @@ extern "C" {
 rdma_event_channel* rdma_create_event_channel() {
   rdma_event_channel* made = nullptr;
   attempt([&] {
-    Engine& engine = Engine::get();
-    auto channel = std::make_unique<Channel>(engine);
+    CmAgent& agent = CmAgent::get();
+    auto channel = std::make_unique<Channel>(agent);
     if (!channel->signal.good()) return fail(EMFILE);
     // Joining takes a while, and programs make their channel long before they agree with their peer on a moment to
     // connect. If it fails, who needs the device is told.
-    static_cast<void>(engine.join());
+    static_cast<void>(agent.join());
     made = channel.release();
     return 0;
   });
@@ -57,7 +57,7 @@ rdma_event_channel* rdma_create_event_channel() {
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
   if (channel == nullptr) return;
   const Channel& ended = channel_of(channel);
-  const Hold hold(ended.engine);
+  const Hold hold(ended.agent);
   if (!hold) return;  // of the parent; there is nothing here to end
   // A thread that waits for events waits on, as it would in the kernel: programs that end leave theirs behind (rping),
   // and one that woke up now would find no descriptor and end the program with an error.

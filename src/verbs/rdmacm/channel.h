@@ -14,7 +14,7 @@
 
 namespace weft::rdmacm {
 
-class Engine;
+class CmAgent;
 class Identifier;
 
 // Something that has happened to an identifier, before the program fetches it. A request has happened to the listener.
@@ -34,18 +34,18 @@ struct FetchedEvent : rdma_cm_event {
 
 class Channel : public rdma_event_channel {
  public:
-  explicit Channel(Engine& its) : rdma_event_channel{}, engine(its) { rdma_event_channel::fd = signal.fd(); }
+  explicit Channel(CmAgent& its) : rdma_event_channel{}, agent(its) { rdma_event_channel::fd = signal.fd(); }
   ~Channel() = default;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // -- with the engine's lock held --
+  // -- with the agent's lock held --
   void push(const Occurrence& occurrence);
   [[nodiscard]] Occurrence pop();
   // Takes out everything that happened to `owner`.
   [[nodiscard]] std::deque<Occurrence> take_all_of(const Identifier* owner);
 
-  Engine& engine;  // of the process that made it: in the child of a fork it is lost, and so is this
+  CmAgent& agent;  // of the process that made it: in the child of a fork it is lost, and so is this
   std::deque<Occurrence> occurrences;
   verbs::SignalFd signal;
   unsigned readers = 0;         // threads in rdma_get_cm_event

@@ -107,7 +107,7 @@ TEST_F(Rdmacm, MigrationTakesTheEventsAlong) {
   ack();
 }
 
-// Bug: the channel of its own that it leaves was destroyed with the engine's lock held, which destroying takes.
+// Bug: the channel of its own that it leaves was destroyed with the agent's lock held, which destroying takes.
 TEST_F(Rdmacm, AnIdentifierOfItsOwnMayMoveToAChannel) {
   ASSERT_EQ(rdma_create_id(nullptr, &client, nullptr, RDMA_PS_TCP), 0);
   const int own = client->channel->fd;

@@ -1,7 +1,7 @@
 // Connecting, accepting, refusing, ending.
 #include <algorithm>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 #include "verbs/rdmacm/path.h"
 #include "verbs/rdmacm/queue_pair.h"
@@ -23,8 +23,8 @@ bool is_sensible(const Identifier& id, const rdma_conn_param* param) {
   const auto fits = [](std::uint8_t wanted, std::uint8_t all, std::uint8_t limit) {
     return wanted == all || wanted <= limit;
   };
-  return fits(param->responder_resources, RDMA_MAX_RESP_RES, id.engine.max_responder_resources) &&
-         fits(param->initiator_depth, RDMA_MAX_INIT_DEPTH, id.engine.max_initiator_depth);
+  return fits(param->responder_resources, RDMA_MAX_RESP_RES, id.agent.max_responder_resources) &&
+         fits(param->initiator_depth, RDMA_MAX_INIT_DEPTH, id.agent.max_initiator_depth);
 }
 
 std::uint32_t qpn_of(const Identifier& id, const rdma_conn_param* param) {
@@ -56,24 +56,24 @@ std::uint64_t service_of(const Identifier& id) {
 // --- with the lock held ----------------------------------------------------------------------------------------------
 
 int connect(Identifier& id, const rdma_conn_param* param) {
-  Engine& engine = id.engine;
+  CmAgent& agent = id.agent;
   if (!id.routed || id.listening) return EINVAL;
   if (id.connection != 0) {
     // After a refusal an identifier may try again.
-    const cm::Connection* before = engine.manager->find(id.connection);
+    const cm::Connection* before = agent.manager->find(id.connection);
     if (before != nullptr && before->state != cm::State::over) return EINVAL;
   }
-  id.path.mtu = static_cast<std::uint8_t>(engine.mtu);
+  id.path.mtu = static_cast<std::uint8_t>(agent.mtu);
   id.path.ack_timeout = id.ack_timeout.value_or(kAckTimeout);
   id.path.traffic_class = id.traffic_class;
   id.path.hop_limit = kHopLimit;
-  id.starting_psn = wire::Psn(static_cast<std::uint32_t>(engine.chance.next()));
+  id.starting_psn = wire::Psn(static_cast<std::uint32_t>(agent.chance.next()));
   id.retry_count = param != nullptr ? std::min<std::uint8_t>(param->retry_count, 7) : 7;
   id.knows_peer = id.connect_error = false;
   const auto depth = [](std::uint8_t wanted, std::uint8_t limit) { return wanted == 255 ? limit : wanted; };
   id.responder_resources =
-      depth(param != nullptr ? param->responder_resources : std::uint8_t{255}, engine.max_responder_resources);
-  id.initiator_depth = depth(param != nullptr ? param->initiator_depth : std::uint8_t{255}, engine.max_initiator_depth);
+      depth(param != nullptr ? param->responder_resources : std::uint8_t{255}, agent.max_responder_resources);
+  id.initiator_depth = depth(param != nullptr ? param->initiator_depth : std::uint8_t{255}, agent.max_initiator_depth);
   cm::Effects effects;
   cm::Id made = 0;
   cm::Answer answer{};
@@ -82,7 +82,7 @@ int connect(Identifier& id, const rdma_conn_param* param) {
                                .service_id = service_of(id),
                                .addresses = addresses_of(id),
                                .private_data = private_data_of(param)};
-    answer = engine.manager->ask_service(call, engine.now(), effects, made);
+    answer = agent.manager->ask_service(call, agent.now(), effects, made);
   } else {
     const cm::ConnectCall call{.path = id.path,
                                .service_id = service_of(id),
@@ -90,16 +90,16 @@ int connect(Identifier& id, const rdma_conn_param* param) {
                                .unreliable = id.qp_type == IBV_QPT_UC,
                                .side = side_of(id, param),
                                .private_data = private_data_of(param)};
-    answer = engine.manager->connect(call, engine.now(), effects, made);
+    answer = agent.manager->connect(call, agent.now(), effects, made);
   }
   if (answer != cm::Answer::ok) return errno_of(answer);
   if (id.connection != 0) {
-    engine.by_connection.erase(id.connection);
-    engine.manager->release(id.connection, engine.now(), effects);
+    agent.by_connection.erase(id.connection);
+    agent.manager->release(id.connection, agent.now(), effects);
   }
   id.connection = made;
-  engine.by_connection[made] = &id;
-  engine.settle(effects);
+  agent.by_connection[made] = &id;
+  agent.settle(effects);
   return 0;
 }
 
@@ -109,49 +109,49 @@ int accept_datagrams(Identifier& id, const rdma_conn_param* param) {
                                  .qpn = wire::Qpn(qpn_of(id, param)),
                                  .qkey = wire::Qkey(RDMA_UDP_QKEY),
                                  .private_data = private_data_of(param)};
-  const cm::Answer answered = id.engine.manager->answer_service(id.connection, answer, id.engine.now(), effects);
-  id.engine.settle(effects);
+  const cm::Answer answered = id.agent.manager->answer_service(id.connection, answer, id.agent.now(), effects);
+  id.agent.settle(effects);
   return errno_of(answered);
 }
 
 int accept_connection(Identifier& id, const rdma_conn_param* param) {
-  Engine& engine = id.engine;
-  const cm::Connection* c = engine.manager->find(id.connection);
+  CmAgent& agent = id.agent;
+  const cm::Connection* c = agent.manager->find(id.connection);
   if (c == nullptr || c->state != cm::State::request_received) return EINVAL;
   const auto depth = [](std::uint8_t wanted, std::uint8_t offered, std::uint8_t limit) {
     return wanted == 255 ? std::min(offered, limit) : wanted;
   };
   const std::uint8_t resources = depth(param != nullptr ? param->responder_resources : std::uint8_t{255},
-                                       id.responder_resources, engine.max_responder_resources);
+                                       id.responder_resources, agent.max_responder_resources);
   const std::uint8_t initiates = depth(param != nullptr ? param->initiator_depth : std::uint8_t{255},
-                                       id.initiator_depth, engine.max_initiator_depth);
+                                       id.initiator_depth, agent.max_initiator_depth);
   if (const int code = to_ready(id, resources, initiates); code != 0) return code;
   cm::Effects effects;
   const cm::Answer answered =
-      engine.manager->accept(id.connection, side_of(id, param), private_data_of(param), engine.now(), effects);
-  engine.settle(effects);
+      agent.manager->accept(id.connection, side_of(id, param), private_data_of(param), agent.now(), effects);
+  agent.settle(effects);
   if (answered != cm::Answer::ok) to_error(id);
   return errno_of(answered);
 }
 
 int refuse(Identifier& id, std::span<const std::byte> data, std::uint16_t why) {
-  Engine& engine = id.engine;
+  CmAgent& agent = id.agent;
   cm::Effects effects;
   cm::Answer answer{};
   if (id.is_datagram()) {
     const cm::ServiceAnswer no{.status = cm::service_status::kRejected, .private_data = data};
-    answer = engine.manager->answer_service(id.connection, no, engine.now(), effects);
+    answer = agent.manager->answer_service(id.connection, no, agent.now(), effects);
   } else {
-    answer = engine.manager->reject(id.connection, why, data, engine.now(), effects);
+    answer = agent.manager->reject(id.connection, why, data, agent.now(), effects);
   }
-  engine.settle(effects);
+  agent.settle(effects);
   return errno_of(answer);
 }
 
 int reject_because(rdma_cm_id* id, const void* data, std::uint8_t size, std::uint16_t why) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    const Hold hold(me.engine);
+    const Hold hold(me.agent);
     if (!hold) return fail(EIO);
     return me.connection == 0 ? fail(EINVAL) : minus_one_if(refuse(me, bytes_of(data, size), why));
   });
@@ -159,7 +159,7 @@ int reject_because(rdma_cm_id* id, const void* data, std::uint8_t size, std::uin
 
 // Will an event follow a disconnect? Programs without a channel wait for it.
 bool something_follows(const Identifier& id) {
-  const cm::Connection* c = id.engine.manager->find(id.connection);
+  const cm::Connection* c = id.agent.manager->find(id.connection);
   const bool ending = c != nullptr && (c->state == cm::State::disconnect_sent || c->state == cm::State::timewait);
   return ending || !id.its_channel().occurrences.empty();
 }
@@ -175,7 +175,7 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* conn_param) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.engine);
+      const Hold hold(me.agent);
       if (!hold) return fail(EIO);
       if (!is_sensible(me, conn_param)) return fail(EINVAL);
       if (const int code = connect(me, conn_param); code != 0) return fail(code);
@@ -188,7 +188,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* conn_param) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.engine);
+      const Hold hold(me.agent);
       if (!hold) return fail(EIO);
       if (me.connection == 0 || !is_sensible(me, conn_param)) return fail(EINVAL);
       const int code = me.is_datagram() ? accept_datagrams(me, conn_param) : accept_connection(me, conn_param);
@@ -217,12 +217,12 @@ int rdma_establish(rdma_cm_id* id) {
   if (id->qp != nullptr) return fail(EINVAL);
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    const Hold hold(me.engine);
+    const Hold hold(me.agent);
     if (!hold) return fail(EIO);
     if (me.connection == 0) return fail(EINVAL);
     weft::cm::Effects effects;
-    const weft::cm::Answer answer = me.engine.manager->ready(me.connection, effects);
-    me.engine.settle(effects);
+    const weft::cm::Answer answer = me.agent.manager->ready(me.connection, effects);
+    me.agent.settle(effects);
     return minus_one_if(errno_of(answer));
   });
 }
@@ -231,12 +231,12 @@ int rdma_notify(rdma_cm_id* id, ibv_event_type event) {
   Identifier& me = identifier_of(id);
   if (event != IBV_EVENT_COMM_EST || me.is_datagram()) return fail(EINVAL);
   return attempt([&] {
-    const Hold hold(me.engine);
+    const Hold hold(me.agent);
     if (!hold) return fail(EIO);
     if (me.connection == 0) return fail(EINVAL);
     weft::cm::Effects effects;
-    const weft::cm::Answer answer = me.engine.manager->established(me.connection, effects);
-    me.engine.settle(effects);
+    const weft::cm::Answer answer = me.agent.manager->established(me.connection, effects);
+    me.agent.settle(effects);
     return minus_one_if(errno_of(answer));
   });
 }
@@ -245,14 +245,14 @@ int rdma_disconnect(rdma_cm_id* id) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.engine);
+      const Hold hold(me.agent);
       if (!hold) return fail(EIO);
       if (me.verbs == nullptr || me.connection == 0) return fail(EINVAL);
       if (const int code = to_error(me); code != 0) return fail(code);
       weft::cm::Effects effects;
       // If the other side was first there is nothing left to say, and that is well.
-      static_cast<void>(me.engine.manager->disconnect(me.connection, me.engine.now(), effects));
-      me.engine.settle(effects);
+      static_cast<void>(me.agent.manager->disconnect(me.connection, me.agent.now(), effects));
+      me.agent.settle(effects);
       if (me.sync && !something_follows(me)) return 0;
     }
     return complete(me);

@@ -4,7 +4,7 @@
 
 #include <endian.h>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 
 namespace weft::rdmacm {
@@ -14,7 +14,7 @@ std::uint8_t at_most_255(int n) { return static_cast<std::uint8_t>(std::clamp(n,
 
 }  // namespace
 
-int Engine::open_device() {
+int CmAgent::open_device() {
   if (lost()) return EIO;
   const std::lock_guard guard(opening_);
   if (context != nullptr) return 0;
@@ -34,7 +34,7 @@ int Engine::open_device() {
   return described;
 }
 
-int Engine::describe_device() {
+int CmAgent::describe_device() {
   ibv_device_attr device{};
   if (const int code = ibv_query_device(context, &device); code != 0) return code;
   ibv_port_attr attributes{};
@@ -46,14 +46,14 @@ int Engine::describe_device() {
   return domain != nullptr ? 0 : errno;
 }
 
-void Engine::give_device(Identifier& id) const {
+void CmAgent::give_device(Identifier& id) const {
   id.verbs = context;
   id.port_num = 1;
   if (id.pd == nullptr) id.pd = domain;
   id.route.addr.addr.ibaddr.pkey = htobe16(wire::kDefaultPkey.raw());
 }
 
-const wire::Address* Engine::device_address(const Endpoint& endpoint) const {
+const wire::Address* CmAgent::device_address(const Endpoint& endpoint) const {
   const auto addresses = port->addresses();
   const auto found = std::find(addresses.begin(), addresses.end(), endpoint.address);
   if (found != addresses.end()) return &*found;
@@ -64,14 +64,14 @@ const wire::Address* Engine::device_address(const Endpoint& endpoint) const {
   return endpoint.is_loopback() && !among_loopbacks && !addresses.empty() ? &addresses.front() : nullptr;
 }
 
-const wire::Address* Engine::own_address(const Endpoint& endpoint) const {
+const wire::Address* CmAgent::own_address(const Endpoint& endpoint) const {
   const wire::Address* found = device_address(endpoint);
   const auto addresses = port->addresses();
   // Who wants to be at this machine's own name is: as a place to go to, it may be another's.
   return found == nullptr && endpoint.is_local_host() && !addresses.empty() ? &addresses.front() : found;
 }
 
-int Engine::gid_index(const wire::Address& address) const {
+int CmAgent::gid_index(const wire::Address& address) const {
   const auto addresses = port->addresses();
   const auto found = std::find(addresses.begin(), addresses.end(), address);
   return found == addresses.end() ? 0 : static_cast<int>(found - addresses.begin());
@@ -79,7 +79,7 @@ int Engine::gid_index(const wire::Address& address) const {
 
 // --- ports -----------------------------------------------------------------------------------------------------------
 
-bool Engine::is_taken(const Identifier& by, const wire::Address& address, std::uint16_t port_number) const {
+bool CmAgent::is_taken(const Identifier& by, const wire::Address& address, std::uint16_t port_number) const {
   return std::any_of(identifiers.begin(), identifiers.end(), [&](const Identifier* other) {
     if (other == &by || !other->bound || other->ps != by.ps || other->source.port != port_number) return false;
     const wire::Address any{};
@@ -89,7 +89,7 @@ bool Engine::is_taken(const Identifier& by, const wire::Address& address, std::u
   });
 }
 
-int Engine::bind(Identifier& id, const Endpoint& wanted) {
+int CmAgent::bind(Identifier& id, const Endpoint& wanted) {
   wire::Address service{};
   if (!wanted.is_any()) {
     const wire::Address* address = own_address(wanted);
@@ -112,7 +112,7 @@ int Engine::bind(Identifier& id, const Endpoint& wanted) {
   return 0;
 }
 
-void Engine::unbind(Identifier& id) {
+void CmAgent::unbind(Identifier& id) {
   if (!id.bound) return;
   const auto space = static_cast<std::uint16_t>(id.ps);
   if (id.listening) port->listen(space, id.service_address, id.source.port, false);
@@ -130,11 +130,11 @@ ibv_context** rdma_get_devices(int* num_devices) {
   if (num_devices != nullptr) *num_devices = 0;
   ibv_context** list = nullptr;
   attempt([&] {
-    Engine& engine = Engine::get();
-    if (const int code = engine.open_device(); code != 0) return fail(code);
+    CmAgent& agent = CmAgent::get();
+    if (const int code = agent.open_device(); code != 0) return fail(code);
     list = static_cast<ibv_context**>(std::calloc(2, sizeof(ibv_context*)));
     if (list == nullptr) return fail(ENOMEM);
-    list[0] = engine.context;
+    list[0] = agent.context;
     if (num_devices != nullptr) *num_devices = 1;
     return 0;
   });

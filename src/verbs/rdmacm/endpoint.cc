@@ -1,7 +1,7 @@
 // Endpoints: an identifier and its queue pair in one call, and requests fetched one by one.
 #include <rdma/rdma_verbs.h>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 
 namespace weft::rdmacm {

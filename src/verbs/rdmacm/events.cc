@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 #include "verbs/rdmacm/path.h"
 #include "verbs/rdmacm/queue_pair.h"
@@ -39,21 +39,21 @@ void describe_datagrams(FetchedEvent& out, const cm::Event& event) {
 // --- with the lock held ----------------------------------------------------------------------------------------------
 
 // A request becomes an identifier of its own.
-void fetch_request(Engine& engine, Identifier& listener, const cm::Event& event, FetchedEvent& out) {
+void fetch_request(CmAgent& agent, Identifier& listener, const cm::Event& event, FetchedEvent& out) {
   Channel* channel = &listener.its_channel();
   std::unique_ptr<Channel> own;
   if (listener.sync) {
-    own = std::make_unique<Channel>(engine);
+    own = std::make_unique<Channel>(agent);
     channel = own.get();
   }
   auto made =
-      std::make_unique<Identifier>(engine, *channel, listener.sync, listener.context, listener.ps, listener.qp_type);
+      std::make_unique<Identifier>(agent, *channel, listener.sync, listener.context, listener.ps, listener.qp_type);
   static_cast<void>(own.release());  // the identifier's from here on
-  describe_request(engine, *made, event);
-  static_cast<void>(make_path_record(engine, *made));
-  engine.manager->noticed(event.id);
-  engine.by_connection[event.id] = made.get();
-  engine.identifiers.insert(made.get());
+  describe_request(agent, *made, event);
+  static_cast<void>(make_path_record(agent, *made));
+  agent.manager->noticed(event.id);
+  agent.by_connection[event.id] = made.get();
+  agent.identifiers.insert(made.get());
   // What has happened to it while it lay there is its own now.
   for (Occurrence o : listener.its_channel().take_all_of(&listener)) {
     const bool of_child = o.kind == Occurrence::Kind::manager && o.event.id == event.id;
@@ -72,7 +72,7 @@ void fetch_request(Engine& engine, Identifier& listener, const cm::Event& event,
 
 // The other side is ready. With a queue pair on the identifier it is brought up and the connection stands; without, the
 // program does that and calls rdma_establish.
-void fetch_response(Engine& engine, Identifier& id, const cm::Event& event, FetchedEvent& out) {
+void fetch_response(CmAgent& agent, Identifier& id, const cm::Event& event, FetchedEvent& out) {
   describe_connection(out, event);
   id.peer = event.peer;
   id.knows_peer = true;
@@ -84,16 +84,16 @@ void fetch_response(Engine& engine, Identifier& id, const cm::Event& event, Fetc
   out.event = RDMA_CM_EVENT_CONNECT_RESPONSE;
   if (id.qp == nullptr) return;
   cm::Effects effects;
-  if (code == 0 && engine.manager->ready(id.connection, effects) == cm::Answer::ok) {
+  if (code == 0 && agent.manager->ready(id.connection, effects) == cm::Answer::ok) {
     out.event = RDMA_CM_EVENT_ESTABLISHED;
   } else {
     out.event = RDMA_CM_EVENT_CONNECT_ERROR;
     out.status = code != 0 ? -code : -EINVAL;
     id.connect_error = true;
     to_error(id);
-    static_cast<void>(engine.manager->reject(id.connection, cm::reason::kConsumer, {}, engine.now(), effects));
+    static_cast<void>(agent.manager->reject(id.connection, cm::reason::kConsumer, {}, agent.now(), effects));
   }
-  engine.settle(effects);
+  agent.settle(effects);
 }
 
 void fetch_service_answer(const cm::Event& event, FetchedEvent& out) {
@@ -103,11 +103,11 @@ void fetch_service_answer(const cm::Event& event, FetchedEvent& out) {
 }
 
 // False: the program is not told of this.
-bool fetch_from_manager(Engine& engine, Identifier& id, const cm::Event& event, FetchedEvent& out) {
+bool fetch_from_manager(CmAgent& agent, Identifier& id, const cm::Event& event, FetchedEvent& out) {
   switch (event.what) {
     case Happening::request:
-    case Happening::service_request: fetch_request(engine, id, event, out); return true;
-    case Happening::response: fetch_response(engine, id, event, out); return true;
+    case Happening::service_request: fetch_request(agent, id, event, out); return true;
+    case Happening::response: fetch_response(agent, id, event, out); return true;
     case Happening::service_answer: fetch_service_answer(event, out); return true;
     case Happening::established: out.event = RDMA_CM_EVENT_ESTABLISHED; return true;
     case Happening::rejected:
@@ -132,7 +132,7 @@ bool fetch_from_manager(Engine& engine, Identifier& id, const cm::Event& event, 
 }
 
 bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
-  Engine& engine = occurrence.owner->engine;
+  CmAgent& agent = occurrence.owner->agent;
   Identifier& id = *occurrence.owner;
   const cm::Event& event = occurrence.event;
   const bool request = event.what == Happening::request || event.what == Happening::service_request;
@@ -144,7 +144,7 @@ bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
   switch (occurrence.kind) {
     case Occurrence::Kind::manager:
       out.private_bytes = event.private_data;
-      if (!fetch_from_manager(engine, id, event, out)) return false;
+      if (!fetch_from_manager(agent, id, event, out)) return false;
       break;
     case Occurrence::Kind::address_resolved: out.event = RDMA_CM_EVENT_ADDR_RESOLVED; break;
     case Occurrence::Kind::address_error: out.event = RDMA_CM_EVENT_ADDR_ERROR; break;
@@ -158,7 +158,7 @@ bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
 constexpr int kNothing = 1;
 int try_fetch(Channel& from, rdma_cm_event** event) {
   auto fetched = std::make_unique<FetchedEvent>();
-  const Hold hold(from.engine);
+  const Hold hold(from.agent);
   while (!from.occurrences.empty()) {
     *fetched = {};
     if (fetch(from.pop(), *fetched)) {
@@ -180,7 +180,7 @@ class Reading {
 
  private:
   void count(int by) {
-    const Hold hold(channel_.engine);
+    const Hold hold(channel_.agent);
     channel_.readers += static_cast<unsigned>(by);
     channel_.last_reader = std::this_thread::get_id();
   }
@@ -198,7 +198,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (event == nullptr) return fail(EINVAL);
   Channel& from = channel_of(channel);
   // The descriptors are shared with the parent of a fork: what the child took from them, the parent would miss.
-  if (from.engine.lost()) return fail(EIO);
+  if (from.agent.lost()) return fail(EIO);
   const Reading reading(from);
   for (;;) {
     const int result = attempt([&] { return try_fetch(from, event); });
@@ -210,10 +210,10 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
 int rdma_ack_cm_event(rdma_cm_event* event) {
   if (event == nullptr) return fail(EINVAL);
   auto* fetched = static_cast<FetchedEvent*>(event);
-  Engine& engine = fetched->owner->engine;
-  if (const Hold hold(engine); hold) {
+  CmAgent& agent = fetched->owner->agent;
+  if (const Hold hold(agent); hold) {
     ++fetched->owner->acknowledged;
-    engine.acknowledged.notify_all();
+    agent.acknowledged.notify_all();
   }
   delete fetched;
   return 0;

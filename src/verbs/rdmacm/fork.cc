@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 
 namespace weft::rdmacm {
 
@@ -14,8 +14,8 @@ EngineSlot& engine_slot() {
 
 void abandon_in_child() {
   EngineSlot& slot = engine_slot();
-  if (slot.engine != nullptr) slot.engine->lost_.store(true, std::memory_order_relaxed);
-  slot.engine = nullptr;
+  if (slot.agent != nullptr) slot.agent->lost_.store(true, std::memory_order_relaxed);
+  slot.agent = nullptr;
   slot.lock.unlock();
 }
 

@@ -6,12 +6,12 @@
 
 namespace weft::rdmacm {
 
-class Engine;
+class CmAgent;
 
-// Guards the one engine of this process; locked across a fork.
+// Guards the one agent of this process; locked across a fork.
 struct EngineSlot {
   std::mutex lock;
-  Engine* engine = nullptr;
+  CmAgent* agent = nullptr;
 };
 
 EngineSlot& engine_slot();

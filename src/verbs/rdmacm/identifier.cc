@@ -3,14 +3,14 @@
 #include <cstdlib>
 #include <memory>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 
 namespace weft::rdmacm {
 
-Identifier::Identifier(Engine& its_engine, Channel& its, bool is_sync, void* its_context, rdma_port_space its_ps,
+Identifier::Identifier(CmAgent& its_engine, Channel& its, bool is_sync, void* its_context, rdma_port_space its_ps,
                        ibv_qp_type its_type)
-    : rdma_cm_id{}, engine(its_engine), sync(is_sync) {
+    : rdma_cm_id{}, agent(its_engine), sync(is_sync) {
   channel = &its;
   context = its_context;
   ps = its_ps;
@@ -29,11 +29,11 @@ int create_identifier(rdma_event_channel* channel, rdma_cm_id** id, void* contex
     const bool sync = channel == nullptr;
     if (sync) channel = rdma_create_event_channel();
     if (channel == nullptr) return -1;
-    Engine& engine = channel_of(channel).engine;
-    if (engine.lost()) return fail(EIO);
-    auto made = std::make_unique<Identifier>(engine, channel_of(channel), sync, context, ps, qp_type);
-    const Hold hold(engine);
-    engine.identifiers.insert(made.get());
+    CmAgent& agent = channel_of(channel).agent;
+    if (agent.lost()) return fail(EIO);
+    auto made = std::make_unique<Identifier>(agent, channel_of(channel), sync, context, ps, qp_type);
+    const Hold hold(agent);
+    agent.identifiers.insert(made.get());
     *id = made.release();
     return 0;
   });
@@ -67,9 +67,9 @@ int rdma_destroy_id(rdma_cm_id* id) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      Hold hold(me.engine);
+      Hold hold(me.agent);
       if (!hold) return 0;  // of the parent; there is nothing here to end
-      me.engine.forget(me);
+      me.agent.forget(me);
     }
     if (me.event != nullptr) {
       rdma_ack_cm_event(me.event);
@@ -77,8 +77,8 @@ int rdma_destroy_id(rdma_cm_id* id) {
     }
     {
       // Until the program has given back every event that speaks of it.
-      Hold hold(me.engine);
-      me.engine.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
+      Hold hold(me.agent);
+      me.agent.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
     }
     delete &me;
     return 0;
@@ -88,23 +88,23 @@ int rdma_destroy_id(rdma_cm_id* id) {
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
   Identifier& me = identifier_of(id);
   if (me.sync && channel == nullptr) return fail(EINVAL);
-  if (me.engine.lost()) return fail(EIO);
+  if (me.agent.lost()) return fail(EIO);
   return attempt([&] {
     const bool sync = channel == nullptr;
     if (sync) channel = rdma_create_event_channel();
     if (channel == nullptr) return -1;
-    if (channel_of(channel).engine.lost()) return fail(EIO);
+    if (channel_of(channel).agent.lost()) return fail(EIO);
     if (me.sync && me.event != nullptr) {
       rdma_ack_cm_event(me.event);
       me.event = nullptr;
     }
     rdma_event_channel* left = nullptr;  // that was its own
     {
-      Hold hold(me.engine);
+      Hold hold(me.agent);
       for (const Occurrence& o : me.its_channel().take_all_of(&me)) channel_of(channel).push(o);
       rdma_event_channel* const old = std::exchange(me.channel, channel);
       if (std::exchange(me.sync, sync)) left = old;
-      me.engine.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
+      me.agent.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
     }
     rdma_destroy_event_channel(left);  // takes the lock itself
     return 0;

@@ -13,11 +13,11 @@
 
 namespace weft::rdmacm {
 
-class Engine;
+class CmAgent;
 
 class Identifier : public rdma_cm_id {
  public:
-  Identifier(Engine& its_engine, Channel& channel, bool sync, void* context, rdma_port_space ps, ibv_qp_type qp_type);
+  Identifier(CmAgent& its_engine, Channel& channel, bool sync, void* context, rdma_port_space ps, ibv_qp_type qp_type);
   ~Identifier();
   Identifier(const Identifier&) = delete;
   Identifier& operator=(const Identifier&) = delete;
@@ -25,7 +25,7 @@ class Identifier : public rdma_cm_id {
   [[nodiscard]] bool is_datagram() const { return qp_type == IBV_QPT_UD; }
   [[nodiscard]] Channel& its_channel() const { return channel_of(channel); }
 
-  Engine& engine;
+  CmAgent& agent;
   bool sync;  // made without a channel: it has its own, and calls wait for their events
 
   // Where it is. `address` is the card's; the program may know it by another name (127.0.0.1) in route.addr.

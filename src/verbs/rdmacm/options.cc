@@ -1,7 +1,7 @@
 // Options of identifiers.
 #include <cstring>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 #include "verbs/rdmacm/path.h"
 
@@ -46,11 +46,11 @@ using namespace weft::rdmacm;
 extern "C" int rdma_set_option(rdma_cm_id* id, int level, int optname, void* optval, size_t optlen) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    const Hold hold(me.engine);
+    const Hold hold(me.agent);
     if (!hold) return fail(EIO);
     if (level == RDMA_OPTION_ID) return minus_one_if(set_own_option(me, optname, optval, optlen));
     // A path that the program knows is as good as one that was looked for: there is but one.
-    if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH) return minus_one_if(resolve_route(me.engine, me));
+    if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH) return minus_one_if(resolve_route(me.agent, me));
     return fail(ENOSYS);
   });
 }

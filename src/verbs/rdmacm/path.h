@@ -11,10 +11,10 @@ namespace weft::rdmacm {
 inline constexpr std::uint8_t kAckTimeout = 16;
 inline constexpr std::uint8_t kHopLimit = 64;
 
-// -- with the engine's lock held; 0 or errno --
-[[nodiscard]] int make_path_record(Engine& engine, Identifier& id);
-[[nodiscard]] int resolve_route(Engine& engine, Identifier& id);
+// -- with the agent's lock held; 0 or errno --
+[[nodiscard]] int make_path_record(CmAgent& agent, Identifier& id);
+[[nodiscard]] int resolve_route(CmAgent& agent, Identifier& id);
 // Makes a fresh identifier that of a request which has come.
-void describe_request(Engine& engine, Identifier& id, const cm::Event& event);
+void describe_request(CmAgent& agent, Identifier& id, const cm::Event& event);
 
 }  // namespace weft::rdmacm

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 
 namespace weft::rdmacm {
@@ -64,7 +64,7 @@ int create_queue_pair(Identifier& id, ibv_qp_init_attr_ex& attr) {
   ibv_qp* qp = ibv_create_qp_ex(id.verbs, &attr);
   int code = qp != nullptr ? 0 : errno;
   if (qp != nullptr) {
-    const Hold hold(id.engine);
+    const Hold hold(id.agent);
     code = hold ? to_first_state(id, qp) : EIO;
   }
   if (code != 0) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 #include "verbs/rdmacm/errors.h"
 #include "verbs/rdmacm/path.h"
 #include "verbs/rdmacm/queue_pair.h"
@@ -70,7 +70,7 @@ int go_to(Identifier& id, ibv_qp* qp, ibv_qp_state state) {
 ibv_ah_attr way_to_peer(const Identifier& id) {
   ibv_ah_attr way{};
   std::copy(id.path.remote.bytes.begin(), id.path.remote.bytes.end(), std::begin(way.grh.dgid.raw));
-  way.grh.sgid_index = static_cast<std::uint8_t>(id.engine.gid_index(id.path.local));
+  way.grh.sgid_index = static_cast<std::uint8_t>(id.agent.gid_index(id.path.local));
   way.grh.flow_label = id.path.flow_label;
   way.grh.hop_limit = kHopLimit;
   way.grh.traffic_class = id.path.traffic_class;
@@ -133,7 +133,7 @@ using namespace weft::rdmacm;
 
 extern "C" int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* qp_attr, int* qp_attr_mask) {
   Identifier& me = identifier_of(id);
-  const Hold hold(me.engine);
+  const Hold hold(me.agent);
   if (!hold) return fail(EIO);
   return minus_one_if(attributes_for(me, *qp_attr, *qp_attr_mask));
 }

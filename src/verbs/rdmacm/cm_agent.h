@@ -32,10 +32,10 @@ class SystemChance final : public cm::Chance {
   real::SystemRandom source_;
 };
 
-class Engine final : public verbs::CmReceiver {
+class CmAgent final : public verbs::CmReceiver {
  public:
   // The program's; in the child of a fork, the child's.
-  static Engine& get();
+  static CmAgent& get();
 
   // The card stays with the parent of a fork: what the child inherited is of no use to it.
   [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_relaxed); }
@@ -77,7 +77,7 @@ class Engine final : public verbs::CmReceiver {
   verbs::CmPort* port = nullptr;
 
  private:
-  Engine() = default;
+  CmAgent() = default;
   void run();
   [[nodiscard]] int start_thread();
   [[nodiscard]] int describe_device();
@@ -100,11 +100,11 @@ class Engine final : public verbs::CmReceiver {
   bool woken_ = false;
 };
 
-// The lock while a call works on its engine; nothing at all, and false, in the child of a fork.
+// The lock while a call works on its agent; nothing at all, and false, in the child of a fork.
 class Hold {
  public:
-  explicit Hold(Engine& engine) : lock_(engine.lock, std::defer_lock) {
-    if (!engine.lost()) lock_.lock();
+  explicit Hold(CmAgent& agent) : lock_(agent.lock, std::defer_lock) {
+    if (!agent.lost()) lock_.lock();
   }
   explicit operator bool() const { return lock_.owns_lock(); }
   [[nodiscard]] std::unique_lock<std::mutex>& lock() { return lock_; }

@@ -1,4 +1,4 @@
-#include "verbs/rdmacm/engine.h"
+#include "verbs/rdmacm/cm_agent.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,15 +14,15 @@
 
 namespace weft::rdmacm {
 
-Engine& Engine::get() {
+CmAgent& CmAgent::get() {
   watch_for_fork();
   EngineSlot& slot = engine_slot();
   const std::lock_guard guard(slot.lock);
-  if (slot.engine == nullptr) slot.engine = new Engine;  // for the life of the program
-  return *slot.engine;
+  if (slot.agent == nullptr) slot.agent = new CmAgent;  // for the life of the program
+  return *slot.agent;
 }
 
-int Engine::join() {
+int CmAgent::join() {
   if (const int code = open_device(); code != 0) return code;
   const std::lock_guard guard(opening_);
   if (joined_) return 0;
@@ -48,7 +48,7 @@ int Engine::join() {
 
 // --- the thread ------------------------------------------------------------------------------------------------------
 
-int Engine::start_thread() {
+int CmAgent::start_thread() {
   // The program's signals are for the program's threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -63,7 +63,7 @@ int Engine::start_thread() {
   return code;
 }
 
-void Engine::on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
+void CmAgent::on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
   if (mad.size() != wire::kMadBytes) return;
   cm::Datagram datagram{.from = from, .to = to};
   cm::fill(datagram.bytes, mad);
@@ -75,7 +75,7 @@ void Engine::on_mad(const wire::Address& from, const wire::Address& to, std::spa
   inbox_changed_.notify_one();
 }
 
-void Engine::wake() {
+void CmAgent::wake() {
   {
     const std::lock_guard guard(inbox_lock_);
     woken_ = true;
@@ -83,7 +83,7 @@ void Engine::wake() {
   inbox_changed_.notify_one();
 }
 
-void Engine::run() {
+void CmAgent::run() {
   std::vector<cm::Datagram> arrived;
   for (;;) {
     Time deadline = kNever;
@@ -110,12 +110,12 @@ void Engine::run() {
 
 // --- what the manager wants ------------------------------------------------------------------------------------------
 
-void Engine::settle(cm::Effects& effects) {
+void CmAgent::settle(cm::Effects& effects) {
   carry_out(effects);
   wake();  // there may be a new deadline
 }
 
-void Engine::carry_out(cm::Effects& effects) {
+void CmAgent::carry_out(cm::Effects& effects) {
   for (const cm::Datagram& d : effects.datagrams) port->send_mad(d.from, d.to, d.bytes);
   // Handing out may have effects of its own: a request whose listener has gone is refused.
   const std::vector<cm::Event> events = std::exchange(effects.events, {});
@@ -123,7 +123,7 @@ void Engine::carry_out(cm::Effects& effects) {
   for (const cm::Event& event : events) hand_out(event);
 }
 
-void Engine::hand_out(const cm::Event& event) {
+void CmAgent::hand_out(const cm::Event& event) {
   Identifier* owner = nullptr;
   if (event.what == cm::Happening::request || event.what == cm::Happening::service_request) {
     const auto found = by_listener.find(event.listener);
@@ -143,7 +143,7 @@ void Engine::hand_out(const cm::Event& event) {
   for (const cm::Datagram& d : refusal.datagrams) port->send_mad(d.from, d.to, d.bytes);
 }
 
-void Engine::forget(Identifier& id) {
+void CmAgent::forget(Identifier& id) {
   cm::Effects effects;
   for (const Occurrence& o : id.its_channel().take_all_of(&id)) {
     // A request that nobody has seen dies with its listener.
