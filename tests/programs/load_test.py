@@ -5,10 +5,9 @@ import time
 
 from stage import Stage, free_port, main
 
-MOST_AGAIN = 0.0001  # of all packets sent
-# roce sends again after the silence that the program asks for, 67 ms, and on a busy machine a peer waits for longer now
-# and then. A storm sends each packet several times.
-MOST_AGAIN_AFTER_SILENCE = 0.02
+# Of all packets sent. On a quiet machine none is. On a busy one a peer is silent for longer now and then than anybody
+# waits, or its socket is full. A storm, which this is about, sends each packet several times.
+MOST_AGAIN = 0.01
 PINGS = 15_000
 
 
@@ -18,11 +17,11 @@ def counted(said, counter):
 
 
 class Load(Stage):
-    def expect_nothing_again(self, said, most=MOST_AGAIN):
+    def expect_nothing_again(self, said):
         sent = counted(said, "sent_pkts")
         again = counted(said, "retransmitted_pkts") + counted(said, "read_responses_resent")
         self.assertGreater(sent, 0, said)
-        self.assertLessEqual(again, most * sent, said)
+        self.assertLessEqual(again, MOST_AGAIN * sent, said)
 
     def start_pair(self, address, *command, flags=()):
         port = free_port()
@@ -31,10 +30,10 @@ class Load(Stage):
         self.wait_for_port(server, port)
         return server, self.start(*command, "-p", port, address, **both)
 
-    def finish_all(self, pairs, most=MOST_AGAIN):
+    def finish_all(self, pairs):
         for server, client in pairs:
-            self.expect_nothing_again(self.finish(client, server), most)
-            self.expect_nothing_again(self.finish(server, client), most)
+            self.expect_nothing_again(self.finish(client, server))
+            self.expect_nothing_again(self.finish(server, client))
 
     def test_perftest_with_many_queue_pairs_sends_nothing_again(self):
         """At perftest's depth of 128 srnic once sent each packet five times, and was a tenth as fast as roce."""
@@ -45,8 +44,7 @@ class Load(Stage):
                     with self.subTest(wire=wire, transport=transport, program=program, bytes=bytes_):
                         command = (program, "-F", "-q", 64, "-s", bytes_, "-n", messages)
                         flags = ("--wire", wire, "--transport", transport)
-                        most = MOST_AGAIN if transport == "srnic" else MOST_AGAIN_AFTER_SILENCE
-                        self.finish_all([self.start_pair(self.address(), *command, flags=flags)], most)
+                        self.finish_all([self.start_pair(self.address(), *command, flags=flags)])
 
     def test_four_pairs_at_once_send_nothing_again(self):
         for wire in "udp", "shm":
