@@ -26,5 +26,6 @@ int main(int argc, char**) {
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, fd);
   if (chdir("/") != 0) return 1;
-  return weft::real::serve_as_broker();
+  // At once, too: when many programs start at the same time, all brokers but one end here.
+  _exit(weft::real::serve_as_broker());
 }
