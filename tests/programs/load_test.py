@@ -5,9 +5,7 @@ import time
 
 from stage import Stage, free_port, main
 
-# Of all packets sent. On a quiet machine none is. On a busy one a peer is silent for longer now and then than anybody
-# waits, or its socket is full. A storm, which this is about, sends each packet several times.
-MOST_AGAIN = 0.01
+MOST_AGAIN, STORM = 0.0001, 0.01  # of all packets sent
 PINGS = 15_000
 
 
@@ -17,11 +15,21 @@ def counted(said, counter):
 
 
 class Load(Stage):
-    def expect_nothing_again(self, said):
+    def sent_again(self, said):
+        """The part of its packets that a program sent again, which is no storm in any case."""
         sent = counted(said, "sent_pkts")
         again = counted(said, "retransmitted_pkts") + counted(said, "read_responses_resent")
         self.assertGreater(sent, 0, said)
-        self.assertLessEqual(again, MOST_AGAIN * sent, said)
+        self.assertLessEqual(again, STORM * sent, said)
+        return again / sent
+
+    def expect_nothing_again(self, load):
+        """`load` tells the part that was sent again. Beside other work a peer may be silent for longer than anybody
+        waits, or its socket full: then, and then only, another try shows that it was chance."""
+        parts = [load()]
+        while parts[-1] > MOST_AGAIN and len(parts) < 3:
+            parts.append(load())
+        self.assertLessEqual(parts[-1], MOST_AGAIN, parts)
 
     def start_pair(self, address, *command, flags=()):
         port = free_port()
@@ -31,9 +39,8 @@ class Load(Stage):
         return server, self.start(*command, "-p", port, address, **both)
 
     def finish_all(self, pairs):
-        for server, client in pairs:
-            self.expect_nothing_again(self.finish(client, server))
-            self.expect_nothing_again(self.finish(server, client))
+        both = [(self.finish(client, server), self.finish(server, client)) for server, client in pairs]
+        return max(self.sent_again(said) for pair in both for said in pair)
 
     def test_perftest_with_many_queue_pairs_sends_nothing_again(self):
         """At perftest's depth of 128 srnic once sent each packet five times, and was a tenth as fast as roce."""
@@ -44,14 +51,16 @@ class Load(Stage):
                     with self.subTest(wire=wire, transport=transport, program=program, bytes=bytes_):
                         command = (program, "-F", "-q", 64, "-s", bytes_, "-n", messages)
                         flags = ("--wire", wire, "--transport", transport)
-                        self.finish_all([self.start_pair(self.address(), *command, flags=flags)])
+                        self.expect_nothing_again(
+                            lambda: self.finish_all([self.start_pair(self.address(), *command, flags=flags)]))
 
     def test_four_pairs_at_once_send_nothing_again(self):
         for wire in "udp", "shm":
             with self.subTest(wire=wire):
                 address = self.address()
                 command = ("ib_write_bw", "-F", "-q", 16, "-s", 65536, "-n", 400)
-                self.finish_all([self.start_pair(address, *command, flags=("--wire", wire)) for _ in range(4)])
+                self.expect_nothing_again(lambda: self.finish_all(
+                    [self.start_pair(address, *command, flags=("--wire", wire)) for _ in range(4)]))
 
     def test_four_clients_of_one_server_hold_together(self):
         """The server talks to all four at once. The next one starts when the last one is served: rping's server keeps
@@ -68,7 +77,7 @@ class Load(Stage):
                 for client in clients:
                     said = self.finish(client, server)
                     self.assertEqual(said.count("ping data"), PINGS, said[-2000:])
-                    self.expect_nothing_again(said)
+                    self.sent_again(said)
                 server.end()
 
     def start_rping_client(self, server, address, port, flags):
