@@ -188,6 +188,18 @@ TEST(Run, TheFirstMessagesAreAsThoseLater) {
   EXPECT_NEAR(early.at("pcie_extra_gbps"), late.at("pcie_extra_gbps"), 0.02 * late.at("pcie_extra_gbps"));
 }
 
+// A message that finds no receive posted is refused, and comes again when the receiver has had its time.
+TEST(Run, TooFewReceivesSlowSendersDown) {
+  Setting s = setting("connectx6");
+  s.receive_depth = 512;
+  const Values enough = values(s);
+  EXPECT_EQ(enough.at("retransmitted_percent"), 0);
+  s.receive_depth = 2;
+  const Values few = values(s);
+  EXPECT_GT(few.at("retransmitted_percent"), 0);
+  EXPECT_LT(few.at("message_rate"), enough.at("message_rate"));
+}
+
 TEST(Run, ThreadsAreBusyWithWhatTheyPostAndTake) {
   Setting s = setting("srnic");
   s.qps = s.threads = 1;

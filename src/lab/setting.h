@@ -40,6 +40,7 @@ struct Setting {
   std::uint32_t qps = 128;     // in all
   std::uint32_t threads = 16;  // of each host
   std::uint32_t depth = 16;    // messages under way for each queue pair
+  std::uint32_t receive_depth = 0;  // receives posted for each queue pair; 0: twice depth
   std::uint32_t signal_every = 1;
   std::uint32_t ack_timeout = 14;  // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
   std::uint32_t inline_bytes = 0;  // messages up to this size travel in their work entry
@@ -54,6 +55,9 @@ struct Setting {
   std::uint64_t seed = 1;
 };
 
+[[nodiscard]] inline std::uint32_t receive_depth(const Setting& s) {
+  return s.receive_depth != 0 ? s.receive_depth : 2 * s.depth;
+}
 [[nodiscard]] inline std::uint64_t link_rate(const Setting& s) {
   return s.link_bits_per_second != 0 ? s.link_bits_per_second : s.profile.link_bits_per_second;
 }

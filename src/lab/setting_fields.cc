@@ -55,6 +55,8 @@ constexpr std::array kFields{
           count, [](auto& s) -> auto& { return s.threads; }, 1, 4096),
     field("depth", "messages under way for each queue pair",
           count, [](auto& s) -> auto& { return s.depth; }, 1, 32768),
+    field("receive_depth", "receives that stand posted for each queue pair; 0: twice depth",
+          count, [](auto& s) -> auto& { return s.receive_depth; }, 0, 32768),
     field("signal_every", "every so many messages one asks for a completion",
           count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
     field("ack_timeout", "after 4.096 us times 2 to the power of it without an answer work is sent again; 0: never",

@@ -23,7 +23,7 @@ T need(host::Result<T> result, const char* what) {
   return *result;
 }
 
-std::uint32_t receive_entries(const Setting& setting) { return std::bit_ceil(2 * setting.depth); }
+std::uint32_t receive_entries(const Setting& setting) { return std::bit_ceil(receive_depth(setting)); }
 
 host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
   host::DeviceConfig config = setting.profile.device;

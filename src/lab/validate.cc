@@ -33,6 +33,9 @@ std::string validate(const Setting& s) {
   if (std::uint64_t{s.qps} * s.depth > kMostUnderWay) {
     return fmt::format("{} queue pairs with {} messages each: {} under way are allowed", s.qps, s.depth, kMostUnderWay);
   }
+  if (std::uint64_t{s.qps} * receive_depth(s) > kMostUnderWay) {
+    return fmt::format("{} queue pairs with {} receives each: {} are allowed", s.qps, receive_depth(s), kMostUnderWay);
+  }
   return does_not_fit(s.profile);
 }
 

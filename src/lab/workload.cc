@@ -129,7 +129,7 @@ void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
 void StreamServer::start(Time now) {
   if (setting_.operation != Operation::send) return;
   for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
-    for (std::uint32_t n = 0; n < 2 * setting_.depth; ++n) {
+    for (std::uint32_t n = 0; n < receive_depth(setting_); ++n) {
       Time at = now;
       post_receive(at, i);
     }
@@ -147,7 +147,7 @@ void StreamServer::take(Time& at, std::uint32_t, const nic::Completion& done) {
 void PingPong::start(Time now) {
   for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
     Time at = now;
-    for (std::uint32_t n = 0; n < 2 * setting_.depth; ++n) post_receive(at, i);
+    for (std::uint32_t n = 0; n < receive_depth(setting_); ++n) post_receive(at, i);
     if (!first_) continue;
     sent_[i] = at;
     send(at, i, false);
