@@ -31,6 +31,8 @@ inline constexpr std::array kMetrics{
            "of a core: what a thread takes to post and to take completions, where operations are posted"},
     Metric{"answerer_busy_percent", "%", "the same, where they are answered; looking in vain is not counted"},
     Metric{"retransmitted_percent", "%", "packets sent again, of all"},
+    Metric{"dropped_percent", "%", "packets that a switch or a card had no room for, of all"},
+    Metric{"paused_percent", "%", "of the time that senders of messages were paused, mean of them"},
     Metric{"events", "1/message", "events of the simulation itself"},
     // A signalled operation's way, by the measuring points of Azure's Estats: T1 posted, T2 its work entry is on the
     // card, T3 its last packet has left, T4 its acknowledgement or response is here, T5 its completion is generated, T6

@@ -149,6 +149,9 @@ TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
   refused(base + "page_bytes = 5000" + series, 6, "page_bytes is a power of two");
   refused(base + "clients = 4\nqps = 3" + series, 7, "3 queue pairs for 4 clients");
   refused(base + "qps = 10000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
+  refused(base + "qps = 10000\nreceive_depth = 32768" + series, 7, "16777216 are allowed");
+  refused(base + "switch_buffer = '12 MB'" + series, 6, "one client has a cable");
+  refused(base + "clients = 4\nswitch_alpha = 0.5" + series, 7, "which is 0");
   refused(base + "depth = 8\nsignal_every = 9" + series, 7, "signal_every is 9, and only 8 are under way (depth)");
   refused(base + "inline_bytes = 1024\nmax_inline = 512" + series, 7, "the card's max_inline is");
   refused(base + "pattern = 'ping_pong'\noperation = 'write'" + series, 7, "ping_pong is for SENDs between two hosts");

@@ -57,7 +57,7 @@ constexpr std::array kFields{
           size, [](auto& p) -> auto& { return p.chip.transmit_buffer_bytes; }),
     field("receive_buffer_bytes", "on chip",
           size, [](auto& p) -> auto& { return p.chip.receive_buffer_bytes; }),
-    field("pause", "PFC: a receive buffer that fills holds the peer; without it, what does not fit is dropped",
+    field("pause", "PFC: a receive buffer that fills pauses its neighbour; without it, what does not fit is dropped",
           truth, [](auto& p) -> auto& { return p.chip.pause; }),
     field("under_way", "where the card has what it needs to complete work that is under way",
           kUnderWay, [](auto& p) -> auto& { return p.chip.under_way; }),

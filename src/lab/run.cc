@@ -16,7 +16,8 @@ struct Totals {
   std::uint64_t context_misses = 0, work_misses = 0, translation_misses = 0;
   Time down_busy = 0, up_busy = 0, pipeline_busy = 0;
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
-  std::uint64_t sent = 0, again = 0;
+  std::uint64_t sent = 0, again = 0, no_room = 0;
+  Time paused = 0;                           // senders of messages, all together
   Time askers_busy = 0, answerers_busy = 0;  // threads
 };
 
@@ -90,6 +91,7 @@ class Measurement {
   Totals totals(Time now) {
     Totals t;
     t.when = now;
+    t.no_room = bed_.fabric().counters().no_room;
     for (std::uint32_t i = 0; i < bed_.clients(); ++i) add(t, bed_.client(i), !server_sends());
     add(t, bed_.server(), server_sends());
     for (const auto& side : sides_) (side->asks() ? t.askers_busy : t.answerers_busy) += side->busy();
@@ -112,7 +114,9 @@ class Measurement {
     if (s.host.device().card().works.enabled()) t.work_misses += shell.work_misses();
     t.again += counters.get(Counter::retransmitted_pkts) + counters.get(Counter::read_responses_resent);
     t.sent += counters.get(Counter::sent_pkts);
+    t.no_room += s.host.no_room();
     if (!sends) return;
+    t.paused += s.host.paused_for();
     t.pipeline_busy = std::max(t.pipeline_busy, shell.pipeline_busy());
     const sim::LinkCounters& wire = s.host.sent();
     t.wire_packets += wire.packets;
@@ -166,6 +170,8 @@ class Measurement {
         {"answerer_busy_percent",
          percent(change(&Totals::answerers_busy), ps) / threads(setting_.asker == Asker::server)},
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
+        {"dropped_percent", percent(change(&Totals::no_room), change(&Totals::sent))},
+        {"paused_percent", percent(change(&Totals::paused), ps) / (server_sends() ? 1 : bed_.clients())},
     };
     const Messages seen = messages_of(setting_);
     out.emplace_back("events", static_cast<double>(bed_.fabric().queue().made()) /

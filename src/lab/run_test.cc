@@ -226,6 +226,41 @@ TEST(Run, AFullReceiveBufferPausesThePeerOrLosesPackets) {
   EXPECT_GT(values(s).at("retransmitted_percent"), 0);
 }
 
+// Four clients have the server's card do more than it can: it pauses the switch's port, and the switch pauses them.
+TEST(Run, BehindASwitchASlowReceiverPausesSendersOrLosesPackets) {
+  Setting s = setting("connectx6");
+  s.clients = 4;
+  s.qps = 1024;
+  s.depth = 4;
+  s.messages = s.warm_up_messages = 0;
+  s.profile.chip.misses_under_way = 2;
+  s.profile.chip.receive_buffer_bytes = 65536;
+  s.switch_buffer_bytes = 400'000;
+  s.ack_timeout = 8;  // 1 ms, or else most wait for it while the others are measured
+  const Values paused = values(s);
+  EXPECT_EQ(paused.at("dropped_percent"), 0) << "with PFC nothing is lost";
+  EXPECT_EQ(paused.at("retransmitted_percent"), 0);
+  EXPECT_GT(paused.at("paused_percent"), 10);
+  EXPECT_EQ(run(s), run(s));
+  s.profile.chip.pause = false;
+  const Values dropped = values(s);
+  EXPECT_GT(dropped.at("dropped_percent"), 1);
+  EXPECT_GT(dropped.at("retransmitted_percent"), 1);
+  EXPECT_EQ(dropped.at("paused_percent"), 0);
+}
+
+// What is under way is less than the buffer holds: whether that has an end cannot be seen.
+TEST(Run, ASwitchThatIsLargeEnoughIsAsOneWithoutEnd) {
+  Setting s = setting("connectx6");
+  s.clients = 4;
+  const Values endless = values(s);
+  s.switch_buffer_bytes = 12 << 20;
+  const Values finite = values(s);
+  EXPECT_EQ(finite.at("dropped_percent"), 0);
+  EXPECT_EQ(finite.at("paused_percent"), 0);
+  EXPECT_NEAR(finite.at("goodput_gbps"), endless.at("goodput_gbps"), 0.002 * endless.at("goodput_gbps"));
+}
+
 TEST(Run, WhatCannotEndSaysSo) {
   Setting s = setting("srnic");
   s.time_limit = microseconds(5);

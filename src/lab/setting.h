@@ -28,6 +28,8 @@ struct Setting {
   std::uint32_t clients = 1;
   std::uint64_t link_bits_per_second = 0;  // 0: the profile's
   Time link_delay = nanoseconds(100);      // of each link
+  std::uint64_t switch_buffer_bytes = 0;   // of all its ports together; 0: without end, and nobody is paused
+  double switch_alpha = 0;                 // a port's share of what is free of it; 0: SONiC's
   double loss = 0;                         // of packets, at random, on links from cards
   LostOn lost_on = LostOn::both_ways;
 
@@ -37,9 +39,9 @@ struct Setting {
   Pattern pattern = Pattern::stream;
   std::uint32_t bytes = 512;  // of a message
   std::uint32_t mtu = 1024;
-  std::uint32_t qps = 128;     // in all
-  std::uint32_t threads = 16;  // of each host
-  std::uint32_t depth = 16;    // messages under way for each queue pair
+  std::uint32_t qps = 128;          // in all
+  std::uint32_t threads = 16;       // of each host
+  std::uint32_t depth = 16;         // messages under way for each queue pair
   std::uint32_t receive_depth = 0;  // receives posted for each queue pair; 0: twice depth
   std::uint32_t signal_every = 1;
   std::uint32_t ack_timeout = 14;  // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms

@@ -23,7 +23,10 @@ T need(host::Result<T> result, const char* what) {
   return *result;
 }
 
-std::uint32_t receive_entries(const Setting& setting) { return std::bit_ceil(receive_depth(setting)); }
+// Of a station's queue pairs. Whoever asks in a stream receives nothing.
+std::uint32_t receive_entries(const Setting& setting, bool asks) {
+  return asks && setting.pattern == Pattern::stream ? 1 : std::bit_ceil(receive_depth(setting));
+}
 
 host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
   host::DeviceConfig config = setting.profile.device;
@@ -33,13 +36,20 @@ host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
   return config;
 }
 
-sim::LinkSpec link_for(const Setting& setting) {
-  return {.bits_per_second = link_rate(setting), .delay = setting.link_delay, .faults = {}};
+// SONiC's alphas, if it says nothing: 1/8 for lossless traffic and 1/2 for other.
+sim::BufferSpec buffer_for(const Setting& setting) {
+  const bool pause = setting.profile.chip.pause;
+  const double alpha = setting.switch_alpha > 0 ? setting.switch_alpha : pause ? 0.125 : 0.5;
+  return {.bytes = setting.switch_buffer_bytes, .alpha = alpha, .pause = pause};
 }
 
 constexpr nic::Rights kRights = nic::Rights::local_write | nic::kRemoteRights;
 
 }  // namespace
+
+sim::LinkSpec link_for(const Setting& setting) {
+  return {.bits_per_second = link_rate(setting), .delay = setting.link_delay, .faults = {}};
+}
 
 std::uint64_t buffer_bytes(const Setting& setting) {
   const std::uint64_t pages = (setting.bytes + setting.page_bytes - 1) / setting.page_bytes;
@@ -47,12 +57,12 @@ std::uint64_t buffer_bytes(const Setting& setting) {
 }
 
 Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting& setting, std::uint32_t qps,
-                 std::uint64_t seed)
-    : host(fabric, a, device_for(setting, qps), setting.profile.chip, seed) {
+                 std::uint32_t receives, std::uint64_t seed)
+    : host(fabric, a, device_for(setting, qps), setting.profile.chip, seed), receive_entries(receives) {
   host::Device& device = host.device();
   domain = need(device.create_domain(), "a protection domain");
   const std::uint64_t per_thread = (std::uint64_t{qps} / setting.threads + 1);
-  const std::uint64_t entries = per_thread * (setting.depth + receive_entries(setting)) + 16;
+  const std::uint64_t entries = per_thread * (setting.depth + receives) + 16;
   for (std::uint32_t i = 0; i < setting.threads; ++i) {
     cqs.push_back(need(device.create_cq(static_cast<std::uint32_t>(entries)), "a completion queue"));
   }
@@ -71,7 +81,9 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
   }
   for (std::uint32_t i = 0; i <= setting.clients; ++i) {
     const std::uint32_t qps = i == 0 ? setting.qps : (setting.qps + setting.clients - 1) / setting.clients;
-    stations_.push_back(std::make_unique<Station>(fabric_, address_of(i), setting, qps, fabric_.random().next()));
+    const bool asks = (i == 0) == (setting.asker == Asker::server);
+    stations_.push_back(std::make_unique<Station>(fabric_, address_of(i), setting, qps, receive_entries(setting, asks),
+                                                  fabric_.random().next()));
   }
   const sim::LinkSpec link = link_for(setting);
   if (setting.clients == 1) {
@@ -79,7 +91,8 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
     server().host.set_peer(&client(0).host, setting.link_delay);
     client(0).host.set_peer(&server().host, setting.link_delay);
   } else {
-    sim::connect_star(fabric_, link);
+    const sim::SwitchIndex center = sim::connect_star(fabric_, link);
+    if (setting.switch_buffer_bytes > 0) fabric_.set_buffer(center, buffer_for(setting));
   }
   if (setting.loss > 0) {
     world::FaultPlan faults;
@@ -108,7 +121,7 @@ End Testbed::add_end(const Setting& setting, Station& station) {
   const auto thread = static_cast<std::uint32_t>(station.ends.size() % setting.threads);
   host::QpOptions options;
   options.limits = {.send_entries = std::bit_ceil(setting.depth),
-                    .receive_entries = receive_entries(setting),
+                    .receive_entries = station.receive_entries,
                     .inline_bytes = setting.inline_bytes};
   options.send_cq = options.receive_cq = station.cqs[thread];
   host::QueuePair* qp = need(station.host.device().create_qp(station.domain, options), "a queue pair");

@@ -10,6 +10,9 @@
 
 namespace weft::lab {
 
+// Of each direction of each cable.
+[[nodiscard]] sim::LinkSpec link_for(const Setting& setting);
+
 // Of one queue pair's buffer: whole pages, as perftest allots them.
 [[nodiscard]] std::uint64_t buffer_bytes(const Setting& setting);
 
@@ -23,9 +26,10 @@ struct End {
 // A host, its threads' completion queues, and its ends of connections.
 struct Station {
   Station(sim::ChipFabric& fabric, const wire::Address& address, const Setting& setting, std::uint32_t qps,
-          std::uint64_t seed);
+          std::uint32_t receive_entries, std::uint64_t seed);
 
   sim::ChipHost host;
+  std::uint32_t receive_entries;  // of each queue pair
   host::Domain domain = 0;
   std::vector<host::CompletionQueue*> cqs;  // by thread
   std::vector<End> ends;

@@ -6,8 +6,25 @@
 #include <fmt/format.h>
 
 #include "lab/on_chip_need.h"
+#include "lab/testbed.h"
 
 namespace weft::lab {
+
+namespace {
+
+std::string validate_switch(const Setting& s) {
+  if (s.switch_alpha > 0 && s.switch_buffer_bytes == 0) return "switch_alpha is a share of switch_buffer, which is 0";
+  if (s.switch_buffer_bytes == 0) return {};
+  if (s.clients == 1) return "switch_buffer is of a switch, and one client has a cable";
+  if (!s.profile.chip.pause) return {};
+  const sim::Link link(link_for(s), {}, {});
+  const std::uint64_t headroom = (s.clients + std::uint64_t{1}) * sim::pause_headroom(link, link);
+  if (s.switch_buffer_bytes > headroom) return {};
+  return fmt::format("switch_buffer is {} bytes, and its {} ports need {} for what comes while they pause",
+                     s.switch_buffer_bytes, s.clients + 1, headroom);
+}
+
+}  // namespace
 
 std::string validate(const Setting& s) {
   constexpr std::uint64_t kMostUnderWay = 1U << 24;
@@ -36,6 +53,7 @@ std::string validate(const Setting& s) {
   if (std::uint64_t{s.qps} * receive_depth(s) > kMostUnderWay) {
     return fmt::format("{} queue pairs with {} receives each: {} are allowed", s.qps, receive_depth(s), kMostUnderWay);
   }
+  if (std::string why = validate_switch(s); !why.empty()) return why;
   return does_not_fit(s.profile);
 }
 

@@ -91,7 +91,8 @@ void FaultInjector::count(const Fate& verdict) {
       case DropReason::loss: ++counters_.lost; break;
       case DropReason::black_hole: ++counters_.black_holed; break;
       case DropReason::script: ++counters_.dropped_by_script; break;
-      case DropReason::no_route: break;  // not an injector's doing
+      case DropReason::no_route:
+      case DropReason::no_room: break;  // not an injector's doing
     }
     return;  // the rest happens to no one
   }

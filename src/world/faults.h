@@ -11,7 +11,7 @@
 
 namespace weft::world {
 
-enum class DropReason : std::uint8_t { loss, black_hole, script, no_route };
+enum class DropReason : std::uint8_t { loss, black_hole, script, no_route, no_room };
 
 // All that may befall one packet. Faults hit the original; a second copy is whole and in time.
 struct Fate {

@@ -86,6 +86,9 @@ class Fabric : public Network {
       case Kind::next: advance_line(event.target()); [[fallthrough]];
       case Kind::arrive: return arrive(event.target(), static_cast<ParcelId>(event.argument));
       case Kind::let_go: return let_go(event.target(), event.argument);
+      case Kind::port: return look_after_port(event.target());
+      case Kind::pause: return pause(event.target());
+      case Kind::go_on: return end_pause(event.target());
       case Kind::wake: return ring(hosts_[event.target()], event.argument);
       case Kind::host_event: return tell(*hosts_[event.target()].host, event.argument);
       case Kind::resume:
@@ -98,7 +101,7 @@ class Fabric : public Network {
   void arrive(LinkIndex index, ParcelId id) {
     ++counters_.hops;
     const Link::End to = links_[index].to();
-    if (!to.is_host) return forward(to.index, id);
+    if (!to.is_host) return forward(index, id);
     const Parcel& parcel = parcels_[id];
     Host& host = *hosts_[to.index].host;
     if (parcel.refusal == Refusal::none) [[likely]] {
@@ -111,6 +114,19 @@ class Fabric : public Network {
       host.on_refused(now(), parcel.refusal);
     }
     parcels_.release(id);
+  }
+
+  // A host is woken so that what has left by now is on the wire, and when it may go on.
+  void pause(LinkIndex index) {
+    const Link::End from = links_[index].from();
+    if (from.is_host) hosts_[from.index].host->on_wake(now());
+    links_[index].port()->pause(now());
+  }
+  void end_pause(LinkIndex index) {
+    links_[index].port()->go_on(now());
+    serve(index);
+    const Link::End from = links_[index].from();
+    if (from.is_host) hosts_[from.index].host->on_wake(now());
   }
 
   void ring(Slot& slot, std::uint32_t generation) {

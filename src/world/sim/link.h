@@ -1,7 +1,7 @@
 // One direction of a cable. Packets leave one after the other in the order in which they were offered, each for as
 // long as its bytes take at the link's rate, and arrive after the propagation delay, at times that strictly increase.
 // Because the queue in front of a link is unbounded and in order, when a packet arrives is known when it is offered: a
-// packet costs one event a hop.
+// packet costs one event a hop. In front of a port (port.h) it waits before it is offered.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "world/sim/event_line.h"
 #include "world/sim/faults.h"
+#include "world/sim/port.h"
 
 namespace weft::sim {
 
@@ -26,17 +27,15 @@ struct LinkCounters {
   std::uint64_t packets = 0, bytes = 0;  // that went onto the wire, second copies and later losses included
 };
 
-using LinkIndex = std::uint32_t;
-inline constexpr LinkIndex kNoLink = 0xFFFF'FFFF;
-
 class Link {
  public:
   struct End {
     bool is_host = true;
     std::uint32_t index = 0;  // of the host or the switch
+    friend bool operator==(const End&, const End&) = default;
   };
 
-  Link(const LinkSpec& spec, End to) : rate_(spec.bits_per_second), delay_(spec.delay), to_(to) {
+  Link(const LinkSpec& spec, End from, End to) : rate_(spec.bits_per_second), delay_(spec.delay), from_(from), to_(to) {
     assert(delay_ >= 0);
     constexpr std::uint64_t kByteAtOneBit = 8 * std::uint64_t{1'000'000'000'000};  // ps
     if (rate_ != 0 && kByteAtOneBit % rate_ == 0) byte_time_ = kByteAtOneBit / rate_;
@@ -66,7 +65,14 @@ class Link {
   // An arrival directly behind the last one, for what waited to be overtaken.
   Time next_arrival(Time not_before) { return last_arrival_ = std::max(not_before, last_arrival_ + 1); }
 
+  [[nodiscard]] End from() const { return from_; }
   [[nodiscard]] End to() const { return to_; }
+  [[nodiscard]] Time delay() const { return delay_; }
+  // That it carries in so long, up to a second.
+  [[nodiscard]] std::uint64_t bytes_in(Time time) const {
+    const std::uint64_t ns = static_cast<std::uint64_t>(time) / 1'000 + 1, megabits = rate_ / 1'000'000 + 1;
+    return ns * megabits / 8'000;
+  }
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
   // Arrivals of packets that are under way and keep their order.
@@ -76,15 +82,20 @@ class Link {
   [[nodiscard]] LinkFaults* faults() const { return faults_.get(); }
   void set_faults(std::unique_ptr<LinkFaults> faults) { faults_ = std::move(faults); }
 
+  // nullptr: packets are offered at once.
+  [[nodiscard]] Port* port() const { return port_.get(); }
+  void set_port(std::unique_ptr<Port> port) { port_ = std::move(port); }
+
  private:
   Time free_at_ = 0;
   Time last_arrival_ = -1;
   std::uint64_t byte_time_ = 0;  // ps, when that is a whole number
   std::uint64_t rate_;
   Time delay_;
-  End to_;
+  End from_, to_;
   EventLine line_;
   std::unique_ptr<LinkFaults> faults_;
+  std::unique_ptr<Port> port_;
   LinkCounters counters_;
 };
 

@@ -27,7 +27,14 @@ struct NetworkCounters {
   std::uint64_t delivered = 0;  // to hosts
   std::uint64_t refused = 0;    // by the ports of hosts, because they were corrupted
   std::uint64_t unroutable = 0;
+  std::uint64_t no_room = 0;  // dropped by switches
+  std::uint64_t pauses = 0;   // frames of PFC that say so
 };
+
+// What still comes over a link when it is decided that the far end should pause: while the frame that is on the wire
+// the other way leaves, and then the one that says so, and goes its way; the packet that the far end has begun; what is
+// on the cable; and the packet that was too many.
+[[nodiscard]] std::uint64_t pause_headroom(const Link& in, const Link& back);
 
 class Network {
  public:
@@ -42,6 +49,9 @@ class Network {
   LinkIndex add_uplink(HostIndex from, Link::End to, const LinkSpec& spec);
   LinkIndex add_port(SwitchIndex from, Link::End to, const LinkSpec& spec);
   void set_route(SwitchIndex at, HostIndex destination, LinkIndex out) { switches_[at].set_route(destination, out); }
+  // Gives a switch that has all its links a buffer with an end; links to and from it have rates. Throws
+  // std::runtime_error if it is smaller than the headroom of its ports.
+  void set_buffer(SwitchIndex at, const BufferSpec& spec);
   // Replaces what goes wrong on a link; packets that waited on it to be overtaken go on at once.
   void set_faults(LinkIndex link, const FaultPlan& plan);
 
@@ -61,6 +71,20 @@ class Network {
   }
   void send(HostIndex from, ParcelId id) { send(from, id, now()); }
 
+  // ---- pausing (PFC) ----
+  // Can a host ask the switch that it is connected to?
+  [[nodiscard]] bool can_pause(HostIndex host) const { return links_[uplinks_[host]].port() != nullptr; }
+  // A host that can has the switch's packets for it wait, or go on; a frame tells it. Pauses last until then.
+  void pause_neighbour(HostIndex host, bool stop) { tell_to_pause(links_[uplinks_[host]].port()->back(), stop); }
+  // When all that was offered to a link will have left; kNever while it is paused.
+  [[nodiscard]] Time clear_at(LinkIndex index) const {
+    const Link& link = links_[index];
+    const Port* port = link.port();
+    if (port == nullptr) [[likely]]
+      return link.free_at();
+    return port->paused() ? kNever : link.free_at() + link.duration(port->bytes());
+  }
+
   // ---- what there is ----
   [[nodiscard]] Time now() const { return queue_.now(); }
   [[nodiscard]] EventQueue& queue() { return queue_; }
@@ -77,13 +101,21 @@ class Network {
   [[nodiscard]] FaultCounters fault_counters() const;
 
  protected:
-  // A packet came to a switch.
-  void forward(SwitchIndex at, ParcelId id) {
-    const LinkIndex out = switches_[at].route(parcels_[id].to);
+  // A packet came to the switch at the end of a link.
+  void forward(LinkIndex in, ParcelId id) {
+    const Switch& at = switches_[links_[in].to().index];
+    const LinkIndex out = at.route(parcels_[id].to);
     if (out == kNoLink) [[unlikely]]
       return drop_unroutable(id);
+    if (at.buffer() != nullptr) [[unlikely]]
+      return store(*at.buffer(), in, out, id);
     transmit(out, id, now());
   }
+  void look_after_port(LinkIndex index) {
+    links_[index].port()->looked(now());
+    serve(index);
+  }
+  void serve(LinkIndex index);
   void let_go(LinkIndex link, std::uint32_t ticket);
   // The first packet in a link's line arrives.
   void advance_line(LinkIndex link) {
@@ -102,9 +134,16 @@ class Network {
 
  private:
   void transmit(LinkIndex index, ParcelId id, Time earliest) {
+    Port* port = links_[index].port();
+    if (port == nullptr) [[likely]]
+      return put_on_wire(index, id, earliest);
+    port->add({id, parcels_[id].wire_bytes, kNoLink, earliest});
+    serve(index);
+  }
+  void put_on_wire(LinkIndex index, ParcelId id, Time earliest) {
     Link& link = links_[index];
     if (link.faults() != nullptr) [[unlikely]]
-      return transmit_with_faults(index, id, earliest);
+      return put_on_faulty_wire(index, id, earliest);
     arrive_behind(link.carry(earliest, parcels_[id].wire_bytes), index, id);
   }
   void arrive_at(Time at, LinkIndex link, ParcelId id) { push(at, Kind::arrive, link, static_cast<std::uint32_t>(id)); }
@@ -116,10 +155,14 @@ class Network {
     const Event event = queue_.make(at, static_cast<std::uint8_t>(Kind::next), index, static_cast<std::uint32_t>(id));
     if (links_[index].line().joins_as_first(event)) queue_.push(event);
   }
-  void transmit_with_faults(LinkIndex index, ParcelId id, Time earliest);
+  void put_on_faulty_wire(LinkIndex index, ParcelId id, Time earliest);
   void pass(Time at, LinkIndex index, ParcelId id);
   void drop_unroutable(ParcelId id);
-  LinkIndex add_link(Link::End to, const LinkSpec& spec);
+  void store(SharedBuffer& buffer, LinkIndex in, LinkIndex out, ParcelId id);
+  void clear(LinkIndex index);
+  void tell_to_pause(LinkIndex index, bool stop);
+  void add_port_to(LinkIndex index);
+  LinkIndex add_link(Link::End from, Link::End to, const LinkSpec& spec);
 
   std::vector<Switch> switches_;
   std::vector<LinkIndex> uplinks_;  // by host

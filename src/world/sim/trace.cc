@@ -14,7 +14,7 @@ namespace {
 
 enum class Mark : std::uint64_t { delivered = 1, refused, dropped, added };
 
-constexpr std::array<std::string_view, 4> kDropNames{"lost", "black hole", "dropped", "no route"};
+constexpr std::array<std::string_view, 5> kDropNames{"lost", "black hole", "dropped", "no route", "no room"};
 
 std::uint64_t pair(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
 

@@ -98,7 +98,8 @@ std::string_view PortFaults::why_dropped(world::DropReason reason) {
     case world::DropReason::loss: return "dropped: loss (impairment)";
     case world::DropReason::black_hole: return "dropped: black hole (impairment)";
     case world::DropReason::script: return "dropped: the plan names this packet (impairment)";
-    case world::DropReason::no_route: break;
+    case world::DropReason::no_route:
+    case world::DropReason::no_room: break;
   }
   return "dropped (impairment)";
 }

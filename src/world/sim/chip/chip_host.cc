@@ -178,6 +178,10 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       for (const ParcelId id : held_) fabric_.send(index_, id);
       held_.clear();
       break;
+    case What::go_on:
+      if (now < peer_held_until_) return;  // to be paused longer
+      let_leave(now);
+      return fabric_.pause_neighbour(index_, false);
     case What::thread: return program_->on_thread(now, number);
   }
   drive(now);
@@ -220,8 +224,10 @@ bool ChipHost::may_give_turn(Time now) {
     fabric_.wake(index_, leaving_.fewer_than(room));
     return false;
   }
-  const Link& link = fabric_.link(fabric_.uplink(index_));
-  const Time ready_at = std::max(turn_free_ - kAhead, link.free_at() - link.duration(room / 2));
+  const LinkIndex uplink = fabric_.uplink(index_);
+  const Time clear_at = fabric_.clear_at(uplink);
+  if (clear_at == kNever) return false;  // likewise
+  const Time ready_at = std::max(turn_free_ - kAhead, clear_at - fabric_.link(uplink).duration(room / 2));
   if (ready_at <= now) return true;
   fabric_.wake(index_, ready_at);
   return false;
@@ -258,6 +264,7 @@ void ChipHost::on_wake(Time now) {
 
 void ChipHost::hold(Time now, Time until) {
   let_leave(now);
+  held_for_ += std::max<Time>(until - std::max(held_until_, now), 0);
   held_until_ = std::max(held_until_, until);
   event(std::max(held_until_, now), What::resume, 0);
 }
@@ -267,7 +274,10 @@ void ChipHost::hold(Time now, Time until) {
 void ChipHost::on_parcel(Time now, const Parcel& parcel) {
   wire::Packet packet = parcel.packet();
   packet.payload = std::span(kNoBytes).first(parcel.payload_bytes);
-  if (!store(now, parcel.wire_bytes)) return;
+  if (!store(now, parcel.wire_bytes)) {
+    ++no_room_;
+    return;
+  }
   const Time delay = shell_.spec().rewind_delay;
   if (delay > 0 && asks_to_go_back(packet.headers)) {
     naks_.push_back(packet);
@@ -302,15 +312,15 @@ bool ChipHost::store(Time now, std::uint32_t bytes) {
   }
   const ChipSpec& spec = shell_.spec();
   if (spec.receive_buffer_bytes == 0) return true;
-  if (spec.pause && peer_ == nullptr) return true;  // a switch would wait, and has room without end here
+  if (spec.pause && !pauses()) return true;  // a switch would wait, and has room without end here
   return stored_bytes_ + bytes <= spec.receive_buffer_bytes;
 }
 
-// Half full: the peer waits until a quarter is left.
+// Half full: the peer or the switch waits until a quarter is left.
 void ChipHost::hold_peer(Time now) {
   const ChipSpec& spec = shell_.spec();
-  if (!spec.pause || peer_ == nullptr || stored_bytes_ <= spec.receive_buffer_bytes / 2 || now < peer_held_until_)
-    return;
+  if (spec.receive_buffer_bytes == 0 || stored_bytes_ <= spec.receive_buffer_bytes / 2) return;
+  if (now < peer_held_until_ || !pauses()) return;
   std::uint64_t left = stored_bytes_;
   Time until = now;
   for (const Stored& s : stored_) {
@@ -319,7 +329,10 @@ void ChipHost::hold_peer(Time now) {
     until = std::max(until, s.until);
   }
   peer_held_until_ = until;
-  peer_->hold(now, until + peer_delay_);
+  if (peer_ != nullptr) return peer_->hold(now, until + peer_delay_);
+  let_leave(now);
+  fabric_.pause_neighbour(index_, true);
+  event(until, What::go_on, 0);
 }
 
 void ChipHost::on_refused(Time, Refusal why) { card_.on_refused(why); }

@@ -51,7 +51,7 @@ struct ChipSpec {
   std::uint64_t sram_bytes = 0;  // what the chip has; a profile that needs more is refused
 
   std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
-  bool pause = false;  // PFC: a receive buffer that fills holds the peer; without it, what does not fit is dropped
+  bool pause = false;  // PFC: a receive buffer that fills pauses the peer; without it, what does not fit is dropped
 
   std::uint32_t control_bytes = 32;  // a message of the control queue
   // What the host's retransmission software takes for one: that a packet came out of order, and all other news.

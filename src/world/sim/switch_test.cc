@@ -1,0 +1,194 @@
+// Switches whose buffer has an end: what is dropped without PFC, and who waits for whom with it.
+#include "world/sim/switch.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "world/sim/test_hosts.h"
+
+namespace weft::sim {
+namespace {
+
+constexpr LinkSpec kLink{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
+constexpr std::array<std::byte, 1024> kPayload{};
+constexpr std::uint32_t kWireBytes = 82 + 1024;
+constexpr Time kOnWire = kWireBytes * 80;
+constexpr std::uint32_t kEach = 1'000;
+constexpr BufferSpec kDropping{.bytes = 300'000, .alpha = 0.5};
+constexpr BufferSpec kPausing{.bytes = 1'000'000, .alpha = 0.125, .pause = true};
+
+// Hosts around a switch; without `spec` its buffer has no end.
+struct Star : TestWorld {
+  explicit Star(std::size_t count, const BufferSpec& spec = {}, std::uint64_t seed = 1)
+      : TestWorld(seed, count, kLink, true) {
+    if (spec.bytes > 0) fabric.set_buffer(0, spec);
+  }
+  [[nodiscard]] Time paused(HostIndex host) const {
+    return fabric.link(fabric.uplink(host)).port()->paused_for(fabric.now());
+  }
+};
+
+void overload(Star& world) {
+  for (std::uint32_t psn = 0; psn < kEach; ++psn) {
+    world.hosts[0].send(2, psn, kPayload);
+    world.hosts[1].send(2, kEach + psn, kPayload);
+  }
+  world.fabric.run_until_idle();
+}
+bool in_order(const TestHost& host) {
+  std::array<std::vector<std::uint32_t>, 2> from;
+  for (const std::uint32_t psn : host.psns()) from[psn / kEach].push_back(psn % kEach);
+  return std::is_sorted(from[0].begin(), from[0].end()) && std::is_sorted(from[1].begin(), from[1].end());
+}
+
+// A third of the buffer waits for the overloaded port, and as much as has left meanwhile gets through.
+TEST(Switch, WithoutPauseDropsWhatDoesNotFit) {
+  Star world(3, kDropping);
+  overload(world);
+  const NetworkCounters& n = world.fabric.counters();
+  EXPECT_EQ(n.pauses, 0u);
+  EXPECT_EQ(n.delivered + n.no_room, 2 * kEach);
+  EXPECT_NEAR(static_cast<double>(n.delivered), kEach + 100'000.0 / kWireBytes, 5);
+  EXPECT_TRUE(in_order(world.hosts[2]));
+  EXPECT_EQ(world.fabric.parcels().in_flight(), 0u);
+}
+
+// The bottleneck never runs dry, so that pausing costs no time.
+TEST(Switch, WithPauseLosesNothingAndNoTime) {
+  Star endless(3), world(3, kPausing);
+  overload(endless);
+  overload(world);
+  EXPECT_GT(world.fabric.counters().pauses, 2u);
+  EXPECT_EQ(world.fabric.counters().no_room, 0u);
+  ASSERT_EQ(world.hosts[2].arrived.size(), 2 * kEach);
+  EXPECT_TRUE(in_order(world.hosts[2]));
+  EXPECT_EQ(world.hosts[2].arrived.back().at, endless.hosts[2].arrived.back().at);
+  EXPECT_NEAR(static_cast<double>(world.paused(0)), kEach * kOnWire, 0.2 * kEach * kOnWire) << "half of the time";
+}
+
+// However small the share of a port is, its headroom is as large as it must be; and no larger than it must be.
+TEST(Switch, HeadroomSufficesAndIsNeeded) {
+  for (const Time delay : {Time{0}, nanoseconds(100), microseconds(5)}) {
+    for (std::uint64_t bytes = 50'000; bytes < 500'000; bytes += 10'000) {
+      TestWorld world(1, 3, {.bits_per_second = 100'000'000'000, .delay = delay}, true);
+      try {
+        world.fabric.set_buffer(0, {.bytes = bytes, .alpha = 0.125, .pause = true});
+      } catch (const std::runtime_error&) {
+        continue;  // smaller than the headroom
+      }
+      for (std::uint32_t psn = 0; psn < 300; ++psn) {
+        for (const HostIndex from : {0u, 1u}) world.hosts[from].send(2, psn, kPayload);
+        world.hosts[2].send(0, psn, kPayload);  // the frame that pauses 0 waits for one of these
+      }
+      world.fabric.run_until_idle();
+      EXPECT_EQ(world.fabric.counters().no_room, 0u) << bytes;
+      EXPECT_EQ(world.fabric.counters().delivered, 900u) << bytes;
+    }
+  }
+}
+
+// Frames take their time: one that waits behind a packet, its own, and the cable's.
+TEST(Switch, APauseIsHeardWhenItsFrameHasArrived) {
+  Star world(2, kPausing);
+  constexpr Time kFrame = 84 * 80;
+  world.hosts[1].send(0, 1, kPayload);  // the host's link is busy with it
+  world.fabric.pause_neighbour(1, true);
+  world.hosts[0].send(1, 2, kPayload, microseconds(1));
+  world.fabric.run_until_idle();
+  EXPECT_TRUE(world.hosts[1].arrived.empty()) << "it waits at the switch";
+  world.fabric.pause_neighbour(1, false);
+  const Time asked = world.fabric.now();
+  world.fabric.run_until_idle();
+  ASSERT_EQ(world.hosts[1].arrived.size(), 1u);
+  EXPECT_EQ(world.hosts[1].arrived[0].at, asked + kFrame + kLink.delay + kOnWire + kLink.delay);
+  const LinkIndex down = world.fabric.link(world.fabric.uplink(1)).port()->back();
+  EXPECT_EQ(world.fabric.link(down).port()->paused_for(world.fabric.now()),
+            asked + kFrame + kLink.delay - (kOnWire + kFrame + kLink.delay));
+}
+
+// Host 2 does not take its packets. Host 0 has some for it, and is paused; those that it has for host 3, which would
+// take them, wait as well, while those of host 1 do not: head-of-line blocking.
+TEST(Switch, AVictimWaitsForAReceiverThatIsNotItsOwn) {
+  Star world(4, kPausing);
+  world.fabric.pause_neighbour(2, true);
+  for (std::uint32_t psn = 0; psn < kEach; ++psn) world.hosts[0].send(2, psn, kPayload);
+  world.hosts[0].send(3, 7, kPayload);
+  world.hosts[1].send(3, 8, kPayload);
+  world.fabric.run_until(milliseconds(10));
+  EXPECT_EQ(world.hosts[3].psns(), std::vector{8u});
+  EXPECT_TRUE(world.hosts[2].arrived.empty());
+  EXPECT_GT(world.paused(0), milliseconds(9));
+  EXPECT_EQ(world.paused(1), 0);
+
+  world.fabric.pause_neighbour(2, false);
+  world.fabric.run_until_idle();
+  EXPECT_EQ(world.hosts[3].psns(), (std::vector{8u, 7u}));
+  EXPECT_EQ(world.hosts[2].arrived.size(), kEach);
+  EXPECT_EQ(world.fabric.counters().no_room, 0u);
+}
+
+// Without an end to its buffer nobody is paused, and the victim is none.
+TEST(Switch, AnEndlessBufferBlocksNobody) {
+  Star world(4);
+  EXPECT_FALSE(world.fabric.can_pause(2));
+  for (std::uint32_t psn = 0; psn < kEach; ++psn) {
+    world.hosts[0].send(2, psn, kPayload);
+    world.hosts[1].send(2, psn, kPayload);
+  }
+  world.hosts[0].send(3, 7, kPayload);
+  world.fabric.run_until_idle();
+  EXPECT_LT(world.hosts[3].arrived[0].at, world.hosts[2].arrived.back().at - 900 * kOnWire);
+}
+
+// Two switches in a row: a receiver that waits pauses the second, that the first, and that the sender.
+TEST(Switch, PausesSpreadFromSwitchToSwitch) {
+  Fabric<TestHost> fabric(1);
+  std::deque<TestHost> hosts;
+  for (int i = 0; i < 2; ++i) hosts.emplace_back(fabric);
+  const SwitchIndex first = fabric.add_switch(), second = fabric.add_switch();
+  fabric.add_uplink(0, {.is_host = false, .index = first}, kLink);
+  fabric.add_uplink(1, {.is_host = false, .index = second}, kLink);
+  fabric.add_port(first, {.is_host = true, .index = 0}, kLink);
+  fabric.add_port(second, {.is_host = true, .index = 1}, kLink);
+  const LinkIndex between = fabric.add_port(first, {.is_host = false, .index = second}, kLink);
+  fabric.set_route(first, 1, between);
+  fabric.set_route(second, 0, fabric.add_port(second, {.is_host = false, .index = first}, kLink));
+  fabric.set_buffer(first, kPausing);
+  fabric.set_buffer(second, kPausing);
+
+  fabric.pause_neighbour(1, true);
+  for (std::uint32_t psn = 0; psn < kEach; ++psn) hosts[0].send(1, psn, kPayload);
+  fabric.run_until_idle();
+  EXPECT_TRUE(fabric.link(between).port()->paused());
+  EXPECT_TRUE(fabric.link(fabric.uplink(0)).port()->paused());
+  EXPECT_GT(fabric.link(fabric.uplink(0)).port()->bytes(), 0u) << "the rest waits in the host";
+  fabric.pause_neighbour(1, false);
+  fabric.run_until_idle();
+  EXPECT_EQ(hosts[1].arrived.size(), kEach);
+  EXPECT_EQ(fabric.counters().no_room, 0u);
+  EXPECT_FALSE(fabric.link(fabric.uplink(0)).port()->paused());
+}
+
+TEST(Switch, TheSameSeedGivesTheSameRun) {
+  const auto digest = [](std::uint64_t seed, const BufferSpec& spec) {
+    Star world(3, spec, seed);
+    overload(world);
+    return world.fabric.trace().value();
+  };
+  for (const BufferSpec& spec : {kDropping, kPausing}) {
+    EXPECT_EQ(digest(1, spec), digest(1, spec));
+    EXPECT_NE(digest(1, spec), digest(2, spec));
+  }
+}
+
+TEST(Switch, ABufferSmallerThanItsHeadroomIsRefused) {
+  TestWorld world(1, 3, kLink);
+  EXPECT_THROW(world.fabric.set_buffer(0, {.bytes = 50'000, .alpha = 0.125, .pause = true}), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace weft::sim
