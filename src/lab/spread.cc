@@ -22,7 +22,8 @@ Spread spread_of(std::span<const double> values) {
   s.least = *least;
   s.most = *most;
   const auto n = static_cast<double>(values.size());
-  for (const double v : values) s.mean += v / n;
+  for (const double v : values) s.mean += v;
+  s.mean /= n;
   if (values.size() < 2 || s.least == s.most) return s;
   double squares = 0;
   for (const double v : values) squares += (v - s.mean) * (v - s.mean);

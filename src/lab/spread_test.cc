@@ -35,6 +35,7 @@ TEST(Spread, ManyValuesHaveTheNormalInterval) {
 TEST(Spread, WhatIsAlwaysTheSameHasNone) {
   const std::vector<double> same{0.1, 0.1, 0.1};
   EXPECT_EQ(spread_of(same).half, 0);
+  EXPECT_EQ(spread_of(std::vector<double>(10, 1)).mean, 1);
 }
 
 }  // namespace

@@ -314,6 +314,15 @@ metric = "mac_gbps"
         for known in ["srnic-fig2", "srnic-table1", "star-fig1", "srnic-partition"]:
             self.assertIn(known, text)
 
+    def test_claims_that_nothing_measures_are_absent_and_say_why(self):
+        text = weft("reproduce", "--list").stdout
+        absent = ["srnic-fig12", "star-fig10a", "strom-get", "azure-rtt"]
+        for claim in absent:
+            self.assertRegex(text, rf"(?m)^  {claim} .*\n +absent: [a-z]")
+        done = weft("reproduce", *absent, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(c["id"], c["verdict"]) for c in json.loads(done.stdout)], [(a, "absent") for a in absent])
+
     def test_settings_and_metrics_are_listed(self):
         settings = weft("sim", "--settings").stdout
         self.assertRegex(settings, r"(?m)^  depth +1 to 32768 +16 +messages under way")

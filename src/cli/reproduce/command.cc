@@ -39,6 +39,7 @@ void list(const std::vector<Plan>& plans) {
     fmt::print("{:<16} {}\n", plan.id, plan.title);
     for (const lab::Claim& claim : plan.claims) {
       if (claim.id != plan.id) fmt::print("  {:<14} {}\n", claim.id, claim.what);
+      if (!claim.absent.empty()) fmt::print("  {:<14} absent: {}\n", "", claim.absent);
     }
   }
 }
