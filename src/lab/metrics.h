@@ -32,6 +32,8 @@ inline constexpr std::array kMetrics{
     Metric{"answerer_busy_percent", "%", "the same, where they are answered; looking in vain is not counted"},
     Metric{"retransmitted_percent", "%", "packets sent again, of all"},
     Metric{"dropped_percent", "%", "packets that a switch or a card had no room for, of all"},
+    Metric{"pausing_percent", "%",
+           "of the time that a receiver of messages paused its peer or the switch, the largest"},
     Metric{"paused_percent", "%", "of the time that senders of messages were paused, mean of them"},
     Metric{"events", "1/message", "events of the simulation itself"},
     // A signalled operation's way, by the measuring points of Azure's Estats: T1 posted, T2 its work entry is on the

@@ -18,6 +18,7 @@ struct Totals {
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
   std::uint64_t sent = 0, again = 0, no_room = 0;
   Time paused = 0;                           // senders of messages, all together
+  Time pausing = 0;                          // the receiver that did it longest
   Time askers_busy = 0, answerers_busy = 0;  // threads
 };
 
@@ -115,7 +116,10 @@ class Measurement {
     t.again += counters.get(Counter::retransmitted_pkts) + counters.get(Counter::read_responses_resent);
     t.sent += counters.get(Counter::sent_pkts);
     t.no_room += s.host.no_room();
-    if (!sends) return;
+    if (!sends) {
+      t.pausing = std::max(t.pausing, s.host.pausing_for());
+      return;
+    }
     t.paused += s.host.paused_for();
     t.pipeline_busy = std::max(t.pipeline_busy, shell.pipeline_busy());
     const sim::LinkCounters& wire = s.host.sent();
@@ -171,6 +175,7 @@ class Measurement {
          percent(change(&Totals::answerers_busy), ps) / threads(setting_.asker == Asker::server)},
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
         {"dropped_percent", percent(change(&Totals::no_room), change(&Totals::sent))},
+        {"pausing_percent", percent(change(&Totals::pausing), ps)},
         {"paused_percent", percent(change(&Totals::paused), ps) / (server_sends() ? 1 : bed_.clients())},
     };
     const Messages seen = messages_of(setting_);

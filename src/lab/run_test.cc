@@ -241,6 +241,7 @@ TEST(Run, BehindASwitchASlowReceiverPausesSendersOrLosesPackets) {
   EXPECT_EQ(paused.at("dropped_percent"), 0) << "with PFC nothing is lost";
   EXPECT_EQ(paused.at("retransmitted_percent"), 0);
   EXPECT_GT(paused.at("paused_percent"), 10);
+  EXPECT_GT(paused.at("pausing_percent"), 10);
   EXPECT_EQ(run(s), run(s));
   s.profile.chip.pause = false;
   const Values dropped = values(s);

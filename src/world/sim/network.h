@@ -76,6 +76,9 @@ class Network {
   [[nodiscard]] bool can_pause(HostIndex host) const { return links_[uplinks_[host]].port() != nullptr; }
   // A host that can has the switch's packets for it wait, or go on; a frame tells it. Pauses last until then.
   void pause_neighbour(HostIndex host, bool stop) { tell_to_pause(links_[uplinks_[host]].port()->back(), stop); }
+  [[nodiscard]] Time neighbour_paused_for(HostIndex host) const {
+    return links_[links_[uplinks_[host]].port()->back()].port()->paused_for(now());
+  }
   // When all that was offered to a link will have left; kNever while it is paused.
   [[nodiscard]] Time clear_at(LinkIndex index) const {
     const Link& link = links_[index];

@@ -48,6 +48,11 @@ class ChipHost {
     const Port* port = fabric_.link(fabric_.uplink(index_)).port();
     return held_for_ + (port != nullptr ? port->paused_for(fabric_.now()) : 0);
   }
+  // How long it has had its neighbour paused.
+  [[nodiscard]] Time pausing_for() const {
+    if (peer_ != nullptr) return peer_->held_for_;
+    return fabric_.can_pause(index_) ? fabric_.neighbour_paused_for(index_) : 0;
+  }
   // Packets that its receive buffer had no room for.
   [[nodiscard]] std::uint64_t no_room() const { return no_room_; }
 
