@@ -167,13 +167,19 @@ class PlanReader {
   std::vector<const toml::table*> series_;  // where each stands
 };
 
-// As they are read: what has claims before studies, a paper's figures before the rest of it, fig2 before fig10.
+bool has_only_absent(const Plan& plan) {
+  return std::all_of(plan.claims.begin(), plan.claims.end(), [](const Claim& c) { return !c.absent.empty(); });
+}
+
+// As they are read: what has claims before studies, and those before what nothing measures yet; a paper's figures
+// before the rest of it, fig2 before fig10.
 bool stands_before(const Plan& a, const Plan& b) {
   const auto rank = [](const Plan& plan) {
     const std::size_t figure = plan.id.find("-fig");
     const bool is_figure = figure != std::string::npos;
     const int number = is_figure ? std::atoi(plan.id.c_str() + figure + 4) : 0;
-    return std::tuple(plan.claims.empty(), plan.id.substr(0, plan.id.find('-')), !is_figure, number, plan.id);
+    const int kind = plan.series.empty() && has_only_absent(plan) ? 2 : plan.claims.empty() ? 1 : 0;
+    return std::tuple(kind, plan.id.substr(0, plan.id.find('-')), !is_figure, number, plan.id);
   };
   return rank(a) < rank(b);
 }

@@ -10,15 +10,19 @@ namespace weft::lab {
 namespace {
 
 // Everything that only grows, at one moment: a measurement is the difference of two.
+struct CardTotals {
+  std::uint64_t pcie = 0, pcie_payload = 0, pcie_control = 0;  // bytes
+  Time down_busy = 0, up_busy = 0;
+  Time pipeline_busy = 0;  // of a sender of messages
+  Time pausing = 0;        // of a receiver
+};
 struct Totals {
   Time when = 0;
-  std::uint64_t pcie = 0, pcie_payload = 0, pcie_control = 0;  // bytes, of the busier card
+  std::vector<CardTotals> cards;
   std::uint64_t context_misses = 0, work_misses = 0, translation_misses = 0;
-  Time down_busy = 0, up_busy = 0, pipeline_busy = 0;
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
   std::uint64_t sent = 0, again = 0, no_room = 0;
   Time paused = 0;                           // senders of messages, all together
-  Time pausing = 0;                          // the receiver that did it longest
   Time askers_busy = 0, answerers_busy = 0;  // threads
 };
 
@@ -103,25 +107,22 @@ class Measurement {
     using sim::BusUse;
     const sim::Shell& shell = s.host.shell();
     const nic::Counters& counters = s.host.counters();
-    if (const std::uint64_t bytes = shell.bus().bytes(); bytes > t.pcie) {
-      t.pcie = bytes;
-      t.pcie_payload = shell.bus().bytes(BusUse::payload);
-    }
-    t.pcie_control = std::max(t.pcie_control, shell.bus().bytes(BusUse::control));
+    const sim::Bus& bus = shell.bus();
+    t.cards.push_back({.pcie = bus.bytes(),
+                       .pcie_payload = bus.bytes(BusUse::payload),
+                       .pcie_control = bus.bytes(BusUse::control),
+                       .down_busy = bus.down_busy(),
+                       .up_busy = bus.up_busy(),
+                       .pipeline_busy = sends ? shell.pipeline_busy() : 0,
+                       .pausing = sends ? 0 : s.host.pausing_for()});
     t.context_misses += shell.contexts().misses;
     t.translation_misses += counters.get(Counter::mtt_cache_misses);
-    t.down_busy = std::max(t.down_busy, shell.bus().down_busy());
-    t.up_busy = std::max(t.up_busy, shell.bus().up_busy());
     if (s.host.device().card().works.enabled()) t.work_misses += shell.work_misses();
     t.again += counters.get(Counter::retransmitted_pkts) + counters.get(Counter::read_responses_resent);
     t.sent += counters.get(Counter::sent_pkts);
     t.no_room += s.host.no_room();
-    if (!sends) {
-      t.pausing = std::max(t.pausing, s.host.pausing_for());
-      return;
-    }
+    if (!sends) return;
     t.paused += s.host.paused_for();
-    t.pipeline_busy = std::max(t.pipeline_busy, shell.pipeline_busy());
     const sim::LinkCounters& wire = s.host.sent();
     t.wire_packets += wire.packets;
     t.wire_bytes += wire.bytes;
@@ -148,34 +149,57 @@ class Measurement {
     return sum;
   }
 
+  // What a card has done meanwhile.
+  [[nodiscard]] double change_of(std::size_t card, auto member) const {
+    return static_cast<double>(end_.cards[card].*member - start_.cards[card].*member);
+  }
+  // What of(card) is for the card where it is largest.
+  [[nodiscard]] double largest(auto of) const {
+    double most = 0;
+    for (std::size_t card = 0; card < end_.cards.size(); ++card) most = std::max(most, of(card));
+    return most;
+  }
+  [[nodiscard]] std::size_t busiest() const {
+    std::size_t best = 0;
+    for (std::size_t card = 1; card < end_.cards.size(); ++card) {
+      if (change_of(card, &CardTotals::pcie) > change_of(best, &CardTotals::pcie)) best = card;
+    }
+    return best;
+  }
+
   Outcome outcome() {
     const auto messages = static_cast<double>(meter_.messages());
     const auto ps = static_cast<double>(end_.when - start_.when);
     const auto gbps = [&](double bytes) { return bytes * 8 / ps * 1e3; };
     const auto change = [&](auto member) { return static_cast<double>(end_.*member - start_.*member); };
     const auto percent = [&](double part, double whole) { return whole == 0 ? 0 : part / whole * 100; };
-    const double pcie = change(&Totals::pcie);
+    const double pcie = change_of(busiest(), &CardTotals::pcie);
+    const auto use = [&](auto member) {
+      return largest([&](std::size_t card) { return percent(change_of(card, member), ps); });
+    };
     Outcome out{
         {"goodput_gbps", gbps(messages * setting_.bytes)},
         {"mac_gbps", gbps(messages * static_cast<double>(frame_bytes()))},
         {"raw_gbps", gbps(change(&Totals::wire_bytes) - 20 * change(&Totals::wire_packets))},
         {"message_rate", messages / ps * 1e6},
         {"pcie_gbps", gbps(pcie)},
-        {"pcie_extra_gbps", gbps(pcie - change(&Totals::pcie_payload))},
-        {"pcie_control_percent", percent(change(&Totals::pcie_control), pcie)},
+        {"pcie_extra_gbps", gbps(pcie - change_of(busiest(), &CardTotals::pcie_payload))},
+        {"pcie_control_percent", largest([&](std::size_t card) {
+           return percent(change_of(card, &CardTotals::pcie_control), change_of(card, &CardTotals::pcie));
+         })},
         {"context_misses", change(&Totals::context_misses) / messages},
         {"work_misses", change(&Totals::work_misses) / messages},
         {"translation_misses", change(&Totals::translation_misses) / messages},
-        {"pcie_down_use", percent(change(&Totals::down_busy), ps)},
-        {"pcie_up_use", percent(change(&Totals::up_busy), ps)},
+        {"pcie_down_use", use(&CardTotals::down_busy)},
+        {"pcie_up_use", use(&CardTotals::up_busy)},
         {"wire_use", percent(change(&Totals::wire_bytes) * wire_byte_ps(), ps)},
-        {"pipeline_use", percent(change(&Totals::pipeline_busy), ps)},
+        {"pipeline_use", use(&CardTotals::pipeline_busy)},
         {"asker_busy_percent", percent(change(&Totals::askers_busy), ps) / threads(setting_.asker == Asker::clients)},
         {"answerer_busy_percent",
          percent(change(&Totals::answerers_busy), ps) / threads(setting_.asker == Asker::server)},
         {"retransmitted_percent", percent(change(&Totals::again), change(&Totals::sent))},
         {"dropped_percent", percent(change(&Totals::no_room), change(&Totals::sent))},
-        {"pausing_percent", percent(change(&Totals::pausing), ps)},
+        {"pausing_percent", use(&CardTotals::pausing)},
         {"paused_percent", percent(change(&Totals::paused), ps) / (server_sends() ? 1 : bed_.clients())},
     };
     const Messages seen = messages_of(setting_);

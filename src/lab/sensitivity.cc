@@ -1,6 +1,7 @@
 #include "lab/sensitivity.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <set>
@@ -15,6 +16,13 @@ bool is_same(const SettingField& a, const SettingField& b) {
 }
 
 bool is_a_number(const FieldInfo& f) { return f.kind != Kind::truth && f.kind != Kind::choice; }
+
+// What papers tend to leave open of a workload. What they say (bytes, queue pairs, loss) is the claim itself.
+bool is_open(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kOpen{"link_delay",    "threads",      "depth",
+                                                  "receive_depth", "signal_every", "ack_timeout"};
+  return std::find(kOpen.begin(), kOpen.end(), key) != kOpen.end();
+}
 
 // A part of it away, within what it may be; a count by one at least.
 double moved(const FieldInfo& f, double usual, double part) {
@@ -73,10 +81,10 @@ std::vector<Perturbation> perturbations_of(const Plan& plan, double part, const 
     if (!seen.insert(profile).second) continue;
     for (const SettingField& field : all_setting_fields()) {
       const double usual = field.get(series.setting);
-      if (!field.is_of_profile() || !is_a_number(field.info())) continue;
       const auto own =
           std::find_if(ranges.begin(), ranges.end(), [&](const OwnRange& r) { return is_same(r.field, field); });
-      if (own == ranges.end() && usual == 0) continue;
+      const bool asked = field.is_of_profile() || is_open(field.info().key);
+      if (own == ranges.end() && (!asked || !is_a_number(field.info()) || usual == 0)) continue;
       for (const double sign : {-1.0, 1.0}) {
         const double value =
             own != ranges.end() ? (sign < 0 ? own->least : own->most) : moved(field.info(), usual, sign * part);

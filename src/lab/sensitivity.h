@@ -54,8 +54,9 @@ struct Sensitivity {
   std::vector<SensitiveRow> rows;  // simulated ones
 };
 
-// Numbers that are 0 (none, or no limit), choices and truths stay as they are. Counts change by one at least. What the
-// plan itself sets for a series is the plan's, and stays.
+// All numbers of the profiles, and those of the workload that papers tend to leave open. Numbers that are 0 (none, or
+// no limit), choices and truths stay as they are. Counts change by one at least. What the plan itself sets for a series
+// is the plan's, and stays.
 [[nodiscard]] std::vector<Perturbation> perturbations_of(const Plan& plan, double part,
                                                          const std::vector<OwnRange>& ranges);
 

@@ -52,6 +52,8 @@ TEST_F(Sensitive, EveryNumberGoesUpAndDown) {
   EXPECT_DOUBLE_EQ(clock[0], 0.8);
   EXPECT_DOUBLE_EQ(clock[1], 1.2);
   EXPECT_EQ(of("dialect").size(), 0U) << "a choice is no number";
+  EXPECT_EQ(of("depth").size(), 2U) << "what a paper leaves open of a workload";
+  EXPECT_EQ(of("bytes").size(), 0U) << "what it says is the claim itself";
   // A small count changes by one at least.
   for (const double part : of("work_cycles")) EXPECT_NE(part, 1);
 }

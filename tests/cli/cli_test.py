@@ -314,6 +314,17 @@ metric = "mac_gbps"
         for known in ["srnic-fig2", "srnic-table1", "star-fig1", "srnic-partition"]:
             self.assertIn(known, text)
 
+    def test_what_sensitivity_would_ignore_is_refused(self):
+        for option in ["--seeds=3", "--csv=x.csv"]:
+            done = weft("reproduce", "srnic-fig10b", "--sensitivity", option)
+            self.assertEqual(done.returncode, 2, option)
+            self.assertIn("--sensitivity", done.stderr)
+
+    def test_an_unknown_claim_is_answered_with_the_nearest(self):
+        done = weft("reproduce", "srnic-fig1O")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"no claim 'srnic-fig1O'\. Did you mean 'srnic-fig1[012]?[abc]?'")
+
     def test_claims_that_nothing_measures_are_absent_and_say_why(self):
         text = weft("reproduce", "--list").stdout
         absent = ["srnic-fig12", "star-fig10a", "strom-get", "azure-rtt"]

@@ -77,11 +77,14 @@ def resting_on_assumptions(sensitive):
 def sensitivity(weft, experiments):
     rests = {(profile, p["key"]): next(k for k in ("source", "calibrated", "swept", "assumed") if k in p)
              for profile, p in own_parameters(weft)}
+    swept = {sweep["key"] for plan in plans() for sweep in plan.get("sweep", [])}
     lines = []
     for experiment in experiments:
         flips = collections.defaultdict(list)
         for e in ask(weft, "reproduce", experiment, "--quick", "--sensitivity"):
-            name = f"`{e['parameter']}` ({rests.get((e['profile'], e['parameter']), 'source')})"
+            of_plan = "swept" if e["parameter"] in swept else "plan"
+            on = of_plan if e["of"] == "workload" else rests.get((e["profile"], e["parameter"]), "source")
+            name = f"`{e['parameter']}` ({on})"
             if e["flips"] and name not in flips[e["id"], e["row"], e["verdict"]]:
                 flips[e["id"], e["row"], e["verdict"]].append(name)
         lines += [f"| {claim} | {row} | {verdict} | {', '.join(sorted(names))} |"

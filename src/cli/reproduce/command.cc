@@ -1,13 +1,13 @@
 // weft reproduce ID...: claims of papers, measured here, each with its verdict.
 #include <algorithm>
 #include <memory>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/experiment/experiment.h"
 #include "cli/reproduce/sensitivity.h"
+#include "lab/field.h"
 #include "lab/plan_file.h"
 
 namespace weft::cli {
@@ -22,16 +22,16 @@ struct ReproduceOptions {
   ExperimentOptions experiment;
 };
 
-std::string known_ids(const std::vector<Plan>& plans) {
-  std::set<std::string> ids;
-  std::string all;
+// Of experiments and claims, which may have the same.
+std::vector<std::string_view> known_ids(const std::vector<Plan>& plans) {
+  std::vector<std::string_view> ids;
   for (const Plan& plan : plans) {
-    if (ids.insert(plan.id).second) all.append(all.empty() ? "" : ", ").append(plan.id);
+    ids.emplace_back(plan.id);
     for (const lab::Claim& claim : plan.claims) {
-      if (ids.insert(claim.id).second) all.append(all.empty() ? "" : ", ").append(claim.id);
+      if (claim.id != plan.id) ids.emplace_back(claim.id);
     }
   }
-  return all;
+  return ids;
 }
 
 void list(const std::vector<Plan>& plans) {
@@ -80,11 +80,12 @@ int reproduce(const ReproduceOptions& options) {
                                : run_experiments(these, options.experiment);
   };
   if (options.all) return run_these(*plans);
-  if (options.ids.empty()) return usage_error(fmt::format("which claim? Known are {}", known_ids(*plans)));
+  if (options.ids.empty()) return usage_error("which claim? weft reproduce --list names them, and --all runs them");
   std::vector<Plan> asked;
   for (const std::string& id : options.ids) {
     if (!pick(*plans, id, asked)) {
-      return usage_error(fmt::format("there is no claim '{}'; known are {}", id, known_ids(*plans)));
+      return usage_error(fmt::format("there is no claim '{}'.{} weft reproduce --list names them", id,
+                                     lab::did_you_mean(id, known_ids(*plans))));
     }
   }
   return run_these(asked);

@@ -37,9 +37,9 @@ tl::expected<lab::OwnRange, std::string> range_of(const std::string& text) {
   }
   const std::string key = text.substr(0, is);
   const auto field = lab::find_setting_field(key);
-  if (!field || !field->is_of_profile()) {
+  if (!field || field->info().kind == lab::Kind::truth || field->info().kind == lab::Kind::choice) {
     return tl::unexpected(
-        fmt::format("--range: no profile has a number '{}'.{}", key, lab::did_you_mean(key, lab::all_setting_keys())));
+        fmt::format("--range: there is no number '{}'.{}", key, lab::did_you_mean(key, lab::all_setting_keys())));
   }
   const auto least = end_of(field->info(), text.substr(is + 1, dots - is - 1));
   const auto most = end_of(field->info(), text.substr(dots + 2));
@@ -82,6 +82,7 @@ nlohmann::json json_of(const Sensitivity& s) {
                          {"row", row.row->name},
                          {"profile", p.profile},
                          {"parameter", p.field.info().key},
+                         {"of", p.field.is_of_profile() ? "profile" : "workload"},
                          {"usual", number_of(p.field.info(), p.usual)},
                          {"value", number_of(p.field.info(), p.value)},
                          {"verdict", verdict_text(row.verdict)},
@@ -110,6 +111,8 @@ bool write_charts(const std::vector<Sensitivity>& all, const std::string& folder
 
 int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& wish,
                     const ExperimentOptions& options) {
+  if (!options.seeds.empty()) return usage_error("--sensitivity runs from one seed; --seed N says which");
+  if (!options.csv.empty()) return usage_error("--sensitivity writes no --csv; --json has all of it");
   lab::SensitivityOptions sensitivity;
   if (!wish.part.empty()) {
     const auto parts = lab::split_unit(wish.part);

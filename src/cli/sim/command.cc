@@ -24,7 +24,7 @@ std::string range_text(const lab::FieldInfo& f) {
   switch (f.kind) {
     case lab::Kind::choice: return lab::in_a_row(f.choices);
     case lab::Kind::truth: return "true, false";
-    case lab::Kind::count: return fmt::format("{} to {}", lab::number_text(f.least), lab::number_text(f.most));
+    case lab::Kind::count: return fmt::format("{:.0f} to {:.0f}", f.least, f.most);
     case lab::Kind::fraction: return "0 to 1, or %";
     default: return lab::units_of(f.kind);
   }

@@ -49,6 +49,10 @@ std::string origin(const Parameter& p) {
   return escape(p.source);
 }
 
+std::string why_without_rows(const Claim& claim) {
+  return claim.absent.empty() ? "not in the quick set" : "absent: " + escape(claim.absent);
+}
+
 }  // namespace
 
 std::string claims_table(const std::vector<JudgedClaim>& claims) {
@@ -58,17 +62,16 @@ std::string claims_table(const std::vector<JudgedClaim>& claims) {
         "<table class=\"claims stack\" id=\"claim-{0}\"><caption><b>{0}</b> {1} <span "
         "class=\"quiet\">({2})</span></caption>",
         escape(claim.claim->id), escape(claim.claim->what), escape(claim.claim->source));
+    if (claim.rows.empty()) {
+      out += fmt::format("<tbody><tr><td>{}</td></tr></tbody></table>\n", why_without_rows(*claim.claim));
+      continue;
+    }
     out +=
         "<thead><tr><th scope=\"col\"></th><th scope=\"col\" class=\"num\">claimed</th><th scope=\"col\" "
         "class=\"num\">measured</th><th scope=\"col\" class=\"num\">band</th><th scope=\"col\" class=\"num\">seeds "
         "within</th><th scope=\"col\">kind</th><th scope=\"col\">verdict</th></tr></thead>"
         "<tbody>";
     for (const JudgedRow& row : claim.rows) out += row_html(row);
-    if (claim.rows.empty()) {
-      out +=
-          fmt::format("<tr><td colspan=\"7\">{}</td></tr>",
-                      claim.claim->absent.empty() ? "not in the quick set" : "absent: " + escape(claim.claim->absent));
-    }
     out += "</tbody></table>\n";
   }
   return out;
