@@ -199,12 +199,12 @@ class Reproduce(unittest.TestCase):
             self.assertIn(row["row"] or "all", text)
         self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
 
-    def test_unknown_claims_are_refused_with_the_known_ones(self):
+    def test_unknown_claims_are_refused_with_the_nearest(self):
         for arguments in (["srnic-table9"], ["srnic-table1", "x"], []):
             done = weft("reproduce", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
-            for known in self.IDS:
-                self.assertIn(known, done.stderr)
+            self.assertIn("weft reproduce --list", done.stderr)
+        self.assertRegex(weft("reproduce", "srnic-table9").stderr, r"no claim .*\. Did you mean 'srnic-table.'\?")
 
 
 class Experiments(unittest.TestCase):
@@ -319,11 +319,6 @@ metric = "mac_gbps"
             done = weft("reproduce", "srnic-fig10b", "--sensitivity", option)
             self.assertEqual(done.returncode, 2, option)
             self.assertIn("--sensitivity", done.stderr)
-
-    def test_an_unknown_claim_is_answered_with_the_nearest(self):
-        done = weft("reproduce", "srnic-fig1O")
-        self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r"no claim 'srnic-fig1O'\. Did you mean 'srnic-fig1[012]?[abc]?'")
 
     def test_claims_that_nothing_measures_are_absent_and_say_why(self):
         text = weft("reproduce", "--list").stdout
