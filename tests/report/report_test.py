@@ -131,7 +131,7 @@ class Report(unittest.TestCase):
         self.assertGreater(len(shown), 20)
         self.assertEqual(counted[:3], [shown.count(v) for v in ("met", "missed", "calibrated")])
         self.assertEqual(counted[3:], [self.browser.value(
-            "[...document.querySelectorAll('.claims td')].filter(t => t.textContent.startsWith('absent: ')).length")])
+            "[...document.querySelectorAll('p[id^=claim-]')].filter(p => p.textContent.includes('absent: ')).length")])
 
     def test_a_link_to_a_profile_opens_it(self):
         self.browser.open(self.page.resolve().as_uri(), 1400)

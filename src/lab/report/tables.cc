@@ -49,8 +49,10 @@ std::string origin(const Parameter& p) {
   return escape(p.source);
 }
 
-std::string why_without_rows(const Claim& claim) {
-  return claim.absent.empty() ? "not in the quick set" : "absent: " + escape(claim.absent);
+std::string without_rows(const Claim& claim) {
+  return fmt::format("<p id=\"claim-{0}\"><b>{0}</b> {1} <span class=\"quiet\">({2})</span><br>{3}</p>\n",
+                     escape(claim.id), escape(claim.what), escape(claim.source),
+                     claim.absent.empty() ? "not in the quick set" : "absent: " + escape(claim.absent));
 }
 
 }  // namespace
@@ -58,14 +60,14 @@ std::string why_without_rows(const Claim& claim) {
 std::string claims_table(const std::vector<JudgedClaim>& claims) {
   std::string out;
   for (const JudgedClaim& claim : claims) {
+    if (claim.rows.empty()) {
+      out += without_rows(*claim.claim);
+      continue;
+    }
     out += fmt::format(
         "<table class=\"claims stack\" id=\"claim-{0}\"><caption><b>{0}</b> {1} <span "
         "class=\"quiet\">({2})</span></caption>",
         escape(claim.claim->id), escape(claim.claim->what), escape(claim.claim->source));
-    if (claim.rows.empty()) {
-      out += fmt::format("<tbody><tr><td>{}</td></tr></tbody></table>\n", why_without_rows(*claim.claim));
-      continue;
-    }
     out +=
         "<thead><tr><th scope=\"col\"></th><th scope=\"col\" class=\"num\">claimed</th><th scope=\"col\" "
         "class=\"num\">measured</th><th scope=\"col\" class=\"num\">band</th><th scope=\"col\" class=\"num\">seeds "
