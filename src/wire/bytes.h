@@ -90,6 +90,11 @@ constexpr void put24(std::span<std::byte, N> bytes, std::uint32_t value) {
   put<std::uint16_t, At + 1>(bytes, static_cast<std::uint16_t>(value));
 }
 
+// For libraries that speak unsigned char.
+inline const unsigned char* as_unsigned_chars(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+
 // `Size` bytes as they are.
 template <std::size_t At, std::size_t Size, class Byte = std::byte, std::size_t N>
 constexpr std::array<Byte, Size> get_array(std::span<const std::byte, N> bytes) {

@@ -23,7 +23,7 @@ constexpr std::size_t kAckBytes = Bth::kBytes + Aeth::kBytes;
 
 constexpr bool every_header_fits() {
   for (const auto& o : kOpcodes) {
-    if (o.header_bytes > kMaxHeaderBytes || o.header_bytes % 4 != 0) return false;
+    if (o.known() && (o.header_bytes > kMaxHeaderBytes || o.header_bytes % 4 != 0)) return false;
   }
   return true;
 }

@@ -11,6 +11,7 @@ enum class Dialect : std::uint8_t {
   roce,       // RoCEv2 as everybody speaks it: go-back-N
   srnic,      // between Weft cards: selective repeat, packets placed in any order (wire/srnic.h)
   undecided,  // either: the answer is on its way
+  star,       // between Weft cards: one side keeps the state of both (wire/star.h)
 };
 
 }  // namespace weft::wire

@@ -42,18 +42,27 @@ enum class Opcode : std::uint8_t {
   srnic_response_ack = 0xDE,
   // With an ACK for what the other side has sent: + 0x20.
   srnic_send_only_srnic_ack = 0xE4, srnic_write_only_srnic_ack = 0xEA,
+  // StaR's packets (wire/star.h). They have ports and headers of their own: no BTH has these opcodes. To a stateless
+  // card:
+  star_rd = 0xF0, star_gd = 0xF1, star_cqep = 0xF2, star_ea = 0xF3,
+  // and from one.
+  star_rda = 0xF4, star_gda = 0xF5, star_wqep = 0xF6, star_ea_up = 0xF7,
 };
 // clang-format on
 
-enum class Service : std::uint8_t { none, rc, uc, ud, cnp };
+// `stateless`: for a card that has no queue pair for it.
+enum class Service : std::uint8_t { none, rc, uc, ud, cnp, stateless };
 // clang-format off
 enum class Verb : std::uint8_t {
   none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, response_ack, probe,
-  response_probe, cnp,
+  response_probe, cnp, star,
 };
 // clang-format on
 // Where in its message a packet stands. Requests and responses of one packet are `only`.
 enum class Step : std::uint8_t { none, first, middle, last, only };
+
+// Bytes of StaR's header and extension, to a stateless card and from one.
+inline constexpr std::uint8_t kStarDownBytes = 60, kStarUpBytes = 28;
 
 struct OpcodeInfo {
   Service service = Service::none;  // none: reserved or not supported
@@ -68,7 +77,8 @@ struct OpcodeInfo {
   std::uint8_t header_bytes = 0;           // BTH and every extension, before the payload
   std::string_view name{};
 
-  [[nodiscard]] constexpr bool known() const { return service != Service::none; }
+  // May stand in a BTH.
+  [[nodiscard]] constexpr bool known() const { return service != Service::none && verb != Verb::star; }
   [[nodiscard]] constexpr bool is_response() const {
     return verb == Verb::read_response || verb == Verb::ack || verb == Verb::atomic_ack;
   }
@@ -161,6 +171,21 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   table[0xE4].srnic_ack = table[0xEA].srnic_ack = true;
 }
 
+// StaR's header and extension stand in the place of the BTH.
+constexpr void add_star(std::array<OpcodeInfo, 256>& table) {
+  constexpr std::string_view kNames[] = {"StaR RD",  "StaR GD",  "StaR CQEP", "StaR EA",
+                                         "StaR RDA", "StaR GDA", "StaR WQEP", "StaR EA to the stateful side"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    OpcodeInfo& o = table[0xF0 + i];
+    const bool down = i < 4;
+    o = {.service = down ? Service::stateless : Service::rc, .verb = Verb::star, .step = Step::only};
+    o.dialect = Dialect::star;
+    o.payload = true;
+    o.header_bytes = down ? kStarDownBytes : kStarUpBytes;
+    o.name = kNames[i];
+  }
+}
+
 constexpr std::array<OpcodeInfo, 256> make_opcodes() {
   std::array<OpcodeInfo, 256> table{};
   add_send_and_write(table, 0x00, Service::rc,
@@ -209,6 +234,7 @@ constexpr std::array<OpcodeInfo, 256> make_opcodes() {
   for (auto& o : table) {
     if (o.known()) o.header_bytes = header_bytes(o);
   }
+  add_star(table);
   return table;
 }
 

@@ -33,6 +33,11 @@ enum class Refusal : std::uint8_t {
   peer_invalid_request, peer_access_error, peer_operation_error, retry_exceeded, rnr_retry_exceeded, cq_overflow,
   // Work that cannot be sent.
   reads_disabled, datagram_too_long,
+  // StaR: bytes that are no packet of it; what a stateless card does not let in; what its stateful peer cannot take.
+  star_bad_checksum, star_bad_length, star_bad_status,
+  star_off, star_expired, star_bad_capability, star_stale_epoch, star_not_granted, star_no_such_block, star_bad_payload,
+  star_cq_full,
+  star_ghost, star_work_ahead, star_work_again, star_not_migrated, star_peer_gone,
   count_,
 };
 // clang-format on
@@ -131,6 +136,22 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::cq_overflow, {"qp_cq_overflow", "completion queue overflowed"}},
     {Refusal::reads_disabled, {"tx_reads_disabled", "READ or atomic on a queue pair with max_rd_atomic 0"}},
     {Refusal::datagram_too_long, {"tx_datagram_too_long", "datagram longer than the port's MTU"}},
+    {Refusal::star_bad_checksum, {"star_bad_checksum", "StaR header whose checksum does not match"}},
+    {Refusal::star_bad_length, {"star_bad_length", "StaR packet whose length is not what its header says"}},
+    {Refusal::star_bad_status, {"star_bad_status", "StaR answer with a status that nobody knows"}},
+    {Refusal::star_off, {"star_off", "StaR packet for a card that serves no stateless connection"}},
+    {Refusal::star_expired, {"star_expired", "StaR packet older than its sender allows: a stale copy"}},
+    {Refusal::star_bad_capability, {"star_bad_capability", "StaR packet whose capability this card never issued"}},
+    {Refusal::star_stale_epoch, {"star_stale_epoch", "StaR capability of an epoch that has ended"}},
+    {Refusal::star_not_granted, {"star_not_granted", "StaR capability does not allow this operation or this place"}},
+    {Refusal::star_no_such_block, {"star_no_such_block", "StaR packet for a stateless connection that is no more"}},
+    {Refusal::star_bad_payload, {"star_bad_payload", "StaR packet whose contents contradict themselves"}},
+    {Refusal::star_cq_full, {"star_cq_full", "completion for a stateless queue pair waits: its queue has no room"}},
+    {Refusal::star_ghost, {"star_ghost", "StaR answer to something never sent, or answered before"}},
+    {Refusal::star_work_ahead, {"star_work_ahead", "work of the stateless side ahead of its turn: some was lost"}},
+    {Refusal::star_work_again, {"star_work_again", "work of the stateless side that had arrived before"}},
+    {Refusal::star_not_migrated, {"star_not_migrated", "work of a stateless side whose state has not arrived"}},
+    {Refusal::star_peer_gone, {"star_peer_gone", "the stateless side's queue pair has broken"}},
 };
 
 // Every value has its line, at its own place.

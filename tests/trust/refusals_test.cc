@@ -81,7 +81,8 @@ class EveryRefusal final : public testing::Environment {
   void TearDown() override {
     const testing::UnitTest& suite = *testing::UnitTest::GetInstance();
     if (suite.test_to_run_count() != suite.total_test_count() || suite.Failed()) return;
-    for (std::size_t i = 1; i < kRefusals.size(); ++i) {
+    // StaR's stand last, and have their tests in tests/star and beside wire/star.h.
+    for (std::size_t i = 1; i < static_cast<std::size_t>(Refusal::star_bad_checksum); ++i) {
       EXPECT_TRUE(was_provoked(static_cast<Refusal>(i))) << "no test provokes " << kRefusals[i].counter;
     }
   }

@@ -1,0 +1,132 @@
+#include "wire/star.h"
+
+#include <cstring>
+
+#include "wire/icrc.h"
+
+namespace weft::wire {
+namespace {
+
+// By opcode from star_rd on. EA has two opcodes, one for each port.
+constexpr StarType kTypes[] = {StarType::rd,  StarType::gd,  StarType::cqep, StarType::ea,
+                               StarType::rda, StarType::gda, StarType::wqep, StarType::ea};
+constexpr std::size_t index_of(Opcode o) {
+  return static_cast<std::size_t>(o) - static_cast<std::size_t>(Opcode::star_rd);
+}
+
+// Which opcode a type is at one of the ports; false: it has no business there.
+bool opcode_at(StarType type, bool to_stateless, Opcode& out) {
+  const std::size_t first = to_stateless ? 0 : 4;
+  for (std::size_t i = first; i < first + 4; ++i) {
+    if (kTypes[i] != type) continue;
+    out = static_cast<Opcode>(static_cast<std::size_t>(Opcode::star_rd) + i);
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t icrc_of_star(const Flow& flow, std::span<const std::byte> udp_payload, bool to_stateless) {
+  const std::uint16_t port = to_stateless ? kStatelessPort : kStatefulPort;
+  return icrc_extend(icrc_begin(flow, udp_payload.size(), {}, port),
+                     udp_payload.first(udp_payload.size() - kIcrcBytes));
+}
+
+// A GD says how much it wants; the others how much they carry.
+std::uint16_t length_of(const Headers& h, std::size_t payload_bytes) {
+  return static_cast<std::uint16_t>(h.bth.opcode == Opcode::star_gd ? h.reth.length : payload_bytes);
+}
+
+}  // namespace
+
+void StarView::set_guard(Headers& h, const StarGuard& g) {
+  const Capability& c = g.capability;
+  h.reth.key = c.key;
+  h.atomic.key = Key(std::uint32_t{c.rights} | std::uint32_t{c.epoch} << 8);
+  h.atomic.address = c.base;
+  h.deth.qkey = Qkey(c.length);
+  std::memcpy(&h.atomic.swap_add, c.mac.data(), sizeof h.atomic.swap_add);
+  std::memcpy(&h.atomic.compare, c.mac.data() + sizeof h.atomic.swap_add, sizeof h.atomic.compare);
+  h.immediate.value = g.expiry;
+}
+
+StarGuard StarView::guard(const Headers& h) {
+  StarGuard g;
+  Capability& c = g.capability;
+  c.key = h.reth.key;
+  c.rights = static_cast<std::uint8_t>(h.atomic.key.raw());
+  c.epoch = static_cast<std::uint8_t>(h.atomic.key.raw() >> 8);
+  c.base = h.atomic.address;
+  c.length = h.deth.qkey.raw();
+  std::memcpy(c.mac.data(), &h.atomic.swap_add, sizeof h.atomic.swap_add);
+  std::memcpy(c.mac.data() + sizeof h.atomic.swap_add, &h.atomic.compare, sizeof h.atomic.compare);
+  g.expiry = h.immediate.value;
+  return g;
+}
+
+std::size_t encode_star(const Headers& h, std::span<const std::byte> payload, const Flow& flow,
+                        std::span<std::byte> out) {
+  const OpcodeInfo& o = info(h.bth.opcode);
+  const std::size_t bytes = o.header_bytes + payload.size() + kIcrcBytes;
+  if (!is_star(h.bth.opcode) || out.size() < bytes || bytes > kMaxUdpPayloadBytes) return 0;
+  const bool down = is_to_stateless(h.bth.opcode);
+  StarHeader header{.type = kTypes[index_of(h.bth.opcode)],
+                    .opt = StarView::opt(h),
+                    .migrates = h.bth.solicited,
+                    .answer = h.bth.ack_request,
+                    .extended = true,
+                    .lane = StarView::lane(h),
+                    .qpn = h.bth.destination,
+                    .psn = h.bth.psn,
+                    .address = h.reth.address,
+                    .length = length_of(h, payload.size())};
+  header.checksum = header.checksum_of();
+  header.encode(out.first<StarHeader::kBytes>());
+  if (down) {
+    StarView::guard(h).encode(out.subspan<StarHeader::kBytes>().first<StarGuard::kBytes>());
+  } else {
+    StarView::answer(h).encode(out.subspan<StarHeader::kBytes>().first<StarAnswer::kBytes>());
+  }
+  copy_bytes(out.data() + o.header_bytes, payload.data(), payload.size());
+  store_icrc(out.subspan(bytes - kIcrcBytes).first<kIcrcBytes>(), icrc_of_star(flow, out.first(bytes), down));
+  return bytes;
+}
+
+bool star_icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, bool to_stateless) {
+  if (udp_payload.size() < StarHeader::kBytes + kIcrcBytes || udp_payload.size() > kMaxUdpPayloadBytes) return false;
+  const std::uint32_t difference =
+      icrc_of_star(flow, udp_payload, to_stateless) ^ load_icrc(udp_payload.last<kIcrcBytes>());
+  return difference == 0 || is_of_ident(flow, difference, udp_payload.size());
+}
+
+Refusal parse_star(std::span<const std::byte> udp_payload, bool to_stateless, Packet& out) {
+  const std::size_t header_bytes = to_stateless ? kStarDownBytes : kStarUpBytes;
+  if (udp_payload.size() < header_bytes + kIcrcBytes) return Refusal::truncated;
+  const StarHeader header = StarHeader::decode(udp_payload.first<StarHeader::kBytes>());
+  Headers& h = out.headers;
+  h.bth = Bth{};
+  if (header.checksum != header.checksum_of()) return Refusal::star_bad_checksum;
+  if (!header.extended || !opcode_at(header.type, to_stateless, h.bth.opcode)) return Refusal::unknown_opcode;
+  const auto extension = udp_payload.subspan(StarHeader::kBytes);
+  const std::size_t body = udp_payload.size() - header_bytes - kIcrcBytes;
+  const bool asks = h.bth.opcode == Opcode::star_gd;
+  if (asks ? body != 0 : body != header.length) return Refusal::star_bad_length;
+  h.bth.solicited = header.migrates;
+  h.bth.ack_request = header.answer;
+  h.bth.destination = header.qpn;
+  h.bth.psn = header.psn;
+  if (to_stateless) {
+    StarView::set_guard(h, StarGuard::decode(extension.first<StarGuard::kBytes>()));
+  } else {
+    const StarAnswer answer = StarAnswer::decode(extension.first<StarAnswer::kBytes>());
+    if (answer.refusal >= Refusal::count_) return Refusal::star_bad_status;
+    StarView::set_answer(h, answer);
+  }
+  h.reth.address = header.address;
+  h.reth.length = header.length;
+  StarView::set_opt(h, header.opt);
+  StarView::set_lane(h, header.lane);
+  out.payload = udp_payload.subspan(header_bytes, body);
+  return Refusal::none;
+}
+
+}  // namespace weft::wire
