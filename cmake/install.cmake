@@ -16,7 +16,7 @@ endforeach()
 add_library(weft_package STATIC ${objects})
 set_target_properties(weft_package PROPERTIES OUTPUT_NAME weft EXPORT_NAME weft LINKER_LANGUAGE CXX)
 target_compile_features(weft_package INTERFACE cxx_std_20)
-target_link_libraries(weft_package INTERFACE isal)
+target_link_libraries(weft_package INTERFACE isal sodium)
 
 install(TARGETS weft_package EXPORT weft ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weft" TYPE INCLUDE FILES_MATCHING PATTERN "*.h")

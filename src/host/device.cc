@@ -35,6 +35,7 @@ Device::Device(const DeviceConfig& config, RandomSource& random)
 
 Device::~Device() {
   for (auto& qp : qps_) qp.reset();  // before the completion queues that they refer to
+  stateless_qps_.clear();
 }
 
 // ---- domains, regions, windows ---------------------------------------------------------------------------
@@ -243,7 +244,13 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
     return Error::limit_exceeded;
   }
   if (l.send_sges > config_.max_sges || l.receive_sges > config_.max_sges) return Error::limit_exceeded;
-  return l.inline_bytes > config_.max_inline ? Error::limit_exceeded : Error::none;
+  if (l.inline_bytes > config_.max_inline) return Error::limit_exceeded;
+  if (o.role != StarRole::none && o.service != wire::Service::rc) return Error::not_supported;
+  if (o.role != StarRole::stateless) return Error::none;
+  if (o.srq != nullptr) return Error::not_supported;  // a card without state cannot share one
+  const bool fits = std::max(l.send_sges, l.receive_sges) <= nic::RemoteWork::kMaxSges &&
+                    l.inline_bytes <= nic::RemoteWork::kMaxInline;
+  return fits ? Error::none : Error::limit_exceeded;
 }
 
 void Device::set_qpn_prefix(std::uint32_t prefix, std::uint32_t bits) {
@@ -259,30 +266,72 @@ wire::Qpn Device::choose_qpn(std::uint32_t slot) {
   const bool choice = (qpn_noise_ & ~mask) != 0;
   for (auto noise = static_cast<std::uint32_t>(random_.next());; noise += mask + 1) {
     const wire::Qpn qpn(qpn_prefix_ | (noise & qpn_noise_ & ~mask) | slot);
-    if (qpn.raw() > 1 && qpn != wire::kMulticastQpn && (!choice || qpn != last_qpns_[slot])) return qpn;
+    if (qpn.raw() <= 1 || qpn == wire::kMulticastQpn || stateless_qps_.contains(qpn.raw())) continue;
+    if (!choice || qpn != last_qpns_[slot]) return qpn;
   }
 }
 
-Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& options) {
+// Any number that nobody has: no slot stands behind it.
+wire::Qpn Device::choose_stateless_qpn() {
+  for (auto noise = static_cast<std::uint32_t>(random_.next());; ++noise) {
+    const wire::Qpn qpn(qpn_prefix_ | (noise & qpn_noise_));
+    if (qpn.raw() <= 1 || qpn == wire::kMulticastQpn || stateless_qps_.contains(qpn.raw())) continue;
+    if (card_.contexts.find(qpn) == nullptr) return qpn;
+  }
+}
+
+Result<QueuePair*> Device::create_stateless(Domain domain, const QpOptions& options) {
+  if (stateless_ == nullptr) {
+    stateless_ = std::make_unique<StatelessSide>(card_, std::bit_ceil(config_.max_stateless));
+    renew_capabilities();
+  }
+  if (stateless_->full()) return fail(Error::table_full);
+  const wire::Qpn qpn = choose_stateless_qpn();
+  nic::StatelessBlock& block = stateless_->take(random_.next());
+  return (stateless_qps_[qpn.raw()] = std::make_unique<QueuePair>(*this, block, qpn, domain, options)).get();
+}
+
+void Device::renew_capabilities() {
+  nic::CapabilityIssuer::Secret secret;
+  for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(random_.next());
+  card_.capabilities.rotate(secret);
+  if (stateless_ != nullptr) stateless_->renew_capabilities();
+}
+
+Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& wanted) {
+  QpOptions options = wanted;
+  if (options.role == StarRole::none && options.service == wire::Service::rc) options.role = config_.role;
   if (const Error e = judge_qp(domain, options); e != Error::none) return fail(e);
-  if (qp_slots_.empty()) return fail(Error::table_full);
-  const std::uint32_t slot = qp_slots_.take(random_.next());
-  qps_[slot] = std::make_unique<QueuePair>(*this, slot, choose_qpn(slot), domain, options);
+  QueuePair* made = nullptr;
+  if (options.role == StarRole::stateless) {
+    const auto stateless = create_stateless(domain, options);
+    if (!stateless) return stateless;
+    made = *stateless;
+  } else {
+    if (qp_slots_.empty()) return fail(Error::table_full);
+    const std::uint32_t slot = qp_slots_.take(random_.next());
+    qps_[slot] = std::make_unique<QueuePair>(*this, slot, choose_qpn(slot), domain, options);
+    made = qps_[slot].get();
+  }
   ++options.send_cq->users;
   ++options.receive_cq->users;
   if (options.srq != nullptr) ++options.srq->users;
   ++*domain_users_[domain];
-  return qps_[slot].get();
+  return made;
 }
 
 Error Device::destroy(QueuePair* qp) {
   const QpOptions options = qp->options();
   const std::uint32_t slot = qp->slot();
   --*domain_users_[qp->domain()];
-  doorbells_.remove(slot);
-  last_qpns_[slot] = qp->qpn();
-  qps_[slot].reset();
-  qp_slots_.give_back(slot);
+  if (slot == nic::kNone) {
+    stateless_qps_.erase(qp->qpn().raw());
+  } else {
+    doorbells_.remove(slot);
+    last_qpns_[slot] = qp->qpn();
+    qps_[slot].reset();
+    qp_slots_.give_back(slot);
+  }
   --options.send_cq->users;
   --options.receive_cq->users;
   if (options.srq != nullptr) --options.srq->users;
@@ -290,6 +339,7 @@ Error Device::destroy(QueuePair* qp) {
 }
 
 QueuePair* Device::find_qp(wire::Qpn qpn) {
+  if (const auto found = stateless_qps_.find(qpn.raw()); found != stateless_qps_.end()) return found->second.get();
   QueuePair* qp = qps_[card_.contexts.slot_of(qpn)].get();
   return qp != nullptr && qp->qpn() == qpn ? qp : nullptr;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "host/queue_pair.h"
 #include "host/queues.h"
 #include "host/retransmission.h"
+#include "host/star/stateless_side.h"
 #include "nic/card_state.h"
 #include "nic/world.h"
 
@@ -33,6 +35,8 @@ struct DeviceConfig {
   std::uint32_t max_queue_entries = 32768, max_cq_entries = 1U << 22, max_sges = nic::kMaxSges, max_inline = 1024;
   std::uint8_t max_reads = 128;               // READs and atomics under way, each direction
   nic::Dialect dialect = nic::Dialect::roce;  // what reliable connections speak, unless it is decided for each
+  StarRole role = StarRole::none;             // that reliable connections play in StaR, unless they say
+  std::uint32_t max_stateless = 1024;         // StaR's stateless queue pairs; none costs the card anything
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // where the pool lies
 };
 
@@ -91,6 +95,7 @@ class Device {
     for (const auto& qp : qps_) {
       if (qp) visit(*qp);
     }
+    for (const auto& [qpn, qp] : stateless_qps_) visit(*qp);
   }
   // The same for every completion queue and every shared receive queue.
   template <class Visit>
@@ -131,11 +136,15 @@ class Device {
 
   // -- doorbells --
   void ring(nic::Context& c) {
+    if (c.stateless()) [[unlikely]]
+      return stateless_->ring(c);
     if (c.rung) return;
     c.rung = true;
     doorbells_.push(card_.contexts.slot_of(c));
   }
-  [[nodiscard]] bool doorbells_waiting() const { return !doorbells_.empty(); }
+  [[nodiscard]] bool doorbells_waiting() const {
+    return !doorbells_.empty() || (stateless_ != nullptr && stateless_->waiting());
+  }
   // The world's part: hands each rung queue pair's slot to the card.
   template <class Deliver>
   void take_doorbells(Deliver&& deliver) {
@@ -145,6 +154,13 @@ class Device {
       deliver(slot);
     }
   }
+
+  // -- StaR's stateless side; nullptr: no queue pair has ever played it --
+  [[nodiscard]] StatelessSide* stateless() { return stateless_.get(); }
+  // Every capability that was given is exchanged for one under a new secret. Those of the old one stay good until
+  // end_old_capabilities(), which revokes what was not exchanged.
+  void renew_capabilities();
+  void end_old_capabilities() { card_.capabilities.end_old_epoch(); }
 
  private:
   friend class QueuePair;
@@ -161,6 +177,8 @@ class Device {
   [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
   [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);
+  [[nodiscard]] wire::Qpn choose_stateless_qpn();
+  [[nodiscard]] Result<QueuePair*> create_stateless(Domain domain, const QpOptions& options);
 
   DeviceConfig config_;
   RandomSource& random_;
@@ -172,7 +190,9 @@ class Device {
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
   std::vector<wire::Qpn> last_qpns_;                      // of each slot's last owner
   std::uint32_t qpn_prefix_ = 0, qpn_noise_ = 0xFF'FFFF;  // fixed bits; bits that are free to choose
+  std::unique_ptr<StatelessSide> stateless_;              // outlives its queue pairs
   std::vector<std::unique_ptr<QueuePair>> qps_;
+  std::map<std::uint32_t, std::unique_ptr<QueuePair>> stateless_qps_;  // by number
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;
   std::vector<std::unique_ptr<SharedReceiveQueue>> srqs_;
   std::vector<Channel> channels_;

@@ -37,16 +37,33 @@ QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uin
       qpn_(qpn),
       domain_(domain),
       options_(options) {
+  if (options_.role == StarRole::stateful) link_ = std::make_unique<nic::StarLink>();
+  make_rings();
+}
+
+QueuePair::QueuePair(Device& device, nic::StatelessBlock& block, wire::Qpn qpn, std::uint32_t domain,
+                     const QpOptions& options)
+    : device_(device),
+      context_(block.context),
+      slot_(nic::kNone),
+      qpn_(qpn),
+      domain_(domain),
+      options_(options),
+      block_(&block) {
+  make_rings();
+}
+
+void QueuePair::make_rings() {
   const QpLimits& l = options_.limits;
   const std::size_t send_stride = nic::entry_stride<nic::Work>(l.send_sges, l.inline_bytes);
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
-  sq_ = make_ring(device, send_stride * options_.limits.send_entries);
-  if (options_.srq == nullptr) rq_ = make_ring(device, receive_stride * options_.limits.receive_entries);
+  sq_ = make_ring(device_, send_stride * options_.limits.send_entries);
+  if (options_.srq == nullptr) rq_ = make_ring(device_, receive_stride * options_.limits.receive_entries);
   context_.sq_stride = static_cast<std::uint16_t>(send_stride);
   context_.rq_stride = static_cast<std::uint16_t>(receive_stride);
-  context_.qpn = qpn;
+  context_.qpn = qpn_;
   reset();
 }
 
@@ -55,12 +72,17 @@ QueuePair::~QueuePair() {
   release_held_receive();
   options_.send_cq->purge(qpn_);
   options_.receive_cq->purge(qpn_);
+  if (block_ != nullptr) {
+    device_.stateless_->give_back(*block_);
+    return;
+  }
   forget();
   device_.card_.contexts.erase(slot_);
 }
 
 // What the card keeps of it outside its context.
 void QueuePair::forget() {
+  if (block_ != nullptr) return;
   nic::CardState& card = device_.card_;
   if (device_.exporter_ != nullptr && nic::may_have_exported(context_)) device_.exporter_->revoke_all();
   leave_peer();
@@ -79,7 +101,7 @@ void QueuePair::leave_peer() {
 
 void QueuePair::join_peer() {
   nic::Context& c = context_;
-  if (c.service != wire::Service::rc) return;
+  if (c.service != wire::Service::rc || c.dialect == nic::Dialect::star) return;
   leave_peer();
   const nic::CardConfig& config = device_.card_.config;
   c.peer_slot = device_.card_.peers.join(c.peer, c.peer_qpn.raw() >> config.peer_shift, config.window_packets);
@@ -90,11 +112,12 @@ void QueuePair::reset() {
   const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
   const bool rung = context_.rung;  // it still stands among the doorbells
   forget();
-  nic::Context& c = device_.card_.contexts.make(slot_);
+  nic::Context& c = make_context();
   c.rung = rung;
   c.qpn = qpn_;
   c.service = options_.service;
-  if (c.service == wire::Service::rc) c.dialect = device_.config_.dialect;
+  if (c.service == wire::Service::rc && block_ == nullptr) c.dialect = device_.config_.dialect;
+  if (options_.role != StarRole::none) c.dialect = nic::Dialect::star;
   c.domain = domain_;
   c.send_cq = options_.send_cq->number();
   c.receive_cq = options_.receive_cq->number();
@@ -109,10 +132,21 @@ void QueuePair::reset() {
   c.rq_stride = receive_stride;
   c.rq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.receive_entries));
   if (c.dialect == nic::Dialect::srnic) nic::begin_dialect(c, c.dialect, device_.card_.config);
+  if (link_) {
+    *link_ = nic::StarLink{};
+    c.link = link_.get();
+  }
+}
+
+nic::Context& QueuePair::make_context() {
+  if (block_ == nullptr) return device_.card_.contexts.make(slot_);
+  device_.stateless_->renew(*block_);
+  return context_;
 }
 
 // What came ahead of its turn is forgotten, with the software's memory of it.
 void QueuePair::release_recovery() {
+  if (link_) release_taken();
   if (context_.dialect != nic::Dialect::srnic) return;
   for (nic::SrnicInbound* in : {&context_.srnic.in, &context_.responses.in}) {
     while (const nic::ReorderNote* note = device_.card_.reorder_notes.take_any(in->notes)) {
@@ -122,6 +156,16 @@ void QueuePair::release_recovery() {
     }
   }
   device_.retransmission_.forget(slot_);
+}
+
+// Entries of a shared receive queue that work of the stateless side has taken.
+void QueuePair::release_taken() {
+  if (options_.srq == nullptr) return;
+  nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
+  nic::StarStream& s = link_->streams[nic::StarLink::remote];
+  for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
+    if (s.at(i).takes_receive) srq.free[srq.free_count++] = s.at(i).receive;
+  }
 }
 
 void QueuePair::decide(nic::Dialect dialect) {
@@ -174,6 +218,8 @@ Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
   const QpState to = (mask & QpMask::state) != 0 ? a.state : from;
   if (const Error e = judge_transition(options_.service, from, to, mask); e != Error::none) return e;
   if (const Error e = judge_values(a, mask); e != Error::none && !canary(Canary::any_attribute)) return e;
+  // A stateless side cannot drain its send queue: its card does not know what is in it.
+  if (block_ != nullptr && to == QpState::sqd) return Error::not_supported;
   if (to == QpState::reset) {
     release_recovery();
     release_held_receive();
@@ -253,6 +299,7 @@ void QueuePair::enter(QpState to, const QpAttributes& a, std::uint32_t mask) {
     context_.drained = false;
     context_.drain_notify = (mask & QpMask::drain_notify) != 0 && a.drain_notify;
   }
+  if (block_ != nullptr && (to == QpState::rtr || to == QpState::rts)) block_->wants_migration = true;
   device_.ring(context_);  // whatever the new state lets it do, or must flush
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "host/qp_transitions.h"
 #include "host/queues.h"
 #include "host/ring_memory.h"
+#include "host/star/role.h"
 #include "host/work_request.h"
 #include "nic/card_state.h"
+#include "nic/star/link.h"
 
 namespace weft::host {
 
@@ -29,6 +32,7 @@ struct QpOptions {
   CompletionQueue* send_cq = nullptr;
   CompletionQueue* receive_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;
+  StarRole role = StarRole::none;
 };
 
 // What modify and query speak of. Only the members that the mask names count.
@@ -53,7 +57,9 @@ struct QpAttributes {
 
 class QueuePair {
  public:
+  // With a slot of the card's; or, StaR's stateless side, with a block of host memory and no slot at all.
   QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options);
+  QueuePair(Device& device, nic::StatelessBlock& block, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options);
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
@@ -90,7 +96,7 @@ class QueuePair {
     std::byte* entry = c.rq + std::size_t{c.rq_posted & (options_.limits.receive_entries - 1)} * c.rq_stride;
     if (const Error e = write_receive(entry, id, sges, options_.limits.receive_sges); e != Error::none) return e;
     ++c.rq_posted;
-    if (c.state == nic::QpState::error) [[unlikely]]
+    if (c.state == nic::QpState::error || c.stateless()) [[unlikely]]
       ring_to_flush();
     return Error::none;
   }
@@ -103,6 +109,9 @@ class QueuePair {
   void reset();
   void forget();
   void release_held_receive();
+  void release_taken();
+  void make_rings();
+  [[nodiscard]] nic::Context& make_context();
   void leave_peer();
   void join_peer();
   void release_recovery();
@@ -118,6 +127,8 @@ class QueuePair {
   QpOptions options_;
   RingMemory sq_, rq_;
   std::vector<nic::SavedResponse> saved_;
+  nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
+  std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
 };
 
 }  // namespace weft::host

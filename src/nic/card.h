@@ -11,6 +11,8 @@
 #include "nic/ring_entry.h"
 #include "nic/roce/roce.h"
 #include "nic/srnic/srnic.h"
+#include "nic/star/stateful.h"
+#include "nic/star/stateless.h"
 #include "nic/ud/datagram.h"
 
 namespace weft::nic {
@@ -27,7 +29,7 @@ class Card {
     if (c.qpn.raw() == 0) [[unlikely]]
       return;  // destroyed before its doorbell was heard
     if (c.state == QpState::error) [[unlikely]]
-      return completions_.break_off(c);
+      return break_off(c);
     if (c.state == QpState::sqe) [[unlikely]]
       return completions_.flush_sends(c);
     if (c.service == wire::Service::ud) return core_.schedule(c);
@@ -49,6 +51,12 @@ class Card {
     }
     on_doorbell(now, slot);
     give_turns(now, 1);
+  }
+
+  // The host has posted work to a stateless queue pair (StaR), or wants it said again.
+  void on_stateless_post(Time now, StatelessBlock& block) {
+    core_.moment = now;
+    stateless_.on_post(block);
   }
 
   void on_packet(Time now, const wire::Packet& p) {
@@ -109,7 +117,7 @@ class Card {
     Context& c = core_.state.contexts[slot];
     c.scheduled = false;
     if (c.qpn.raw() == 0) return;  // destroyed meanwhile
-    if (c.state == QpState::error) return completions_.break_off(c);
+    if (c.state == QpState::error) return break_off(c);
     if (is_ready(c)) core_.schedule(c);
   }
 
@@ -166,7 +174,7 @@ class Card {
     Context& c = context(slot);
     c.scheduled = false;
     if (c.state == QpState::error) [[unlikely]] {
-      completions_.break_off(c);
+      break_off(c);
       return settle_account(core_, c, true);
     }
     TurnBudget budget{core_.state.config.works_per_turn, core_.state.config.burst_bytes, peer_room(core_, c)};
@@ -195,6 +203,11 @@ class Card {
   void with_transport(const Context& c, Use&& use) {
     if (c.dialect == Dialect::srnic) return use(srnic_);
     if (c.dialect == Dialect::roce) return use(roce_);
+    if (c.dialect == Dialect::star) return use(stateful_);
+  }
+  void break_off(Context& c) {
+    if (c.dialect == Dialect::star) stateful_.abandon(c);
+    completions_.break_off(c);
   }
 
   void receive(const wire::Packet& p) {
@@ -210,6 +223,7 @@ class Card {
     const wire::Qpn qpn = p.headers.bth.destination;
     Context* c = core_.state.contexts.find(qpn);
     if (const Refusal r = judge(c, qpn, p, info); r != Refusal::none) [[unlikely]] {
+      if (info.service == wire::Service::stateless) return stateless_.on_packet(p);
       if (r != Refusal::wrong_dialect || !adopt_dialect(*c, info)) return core_.refuse(r);
     }
     if (!c->established) [[unlikely]] {
@@ -217,7 +231,9 @@ class Card {
       if (c->state == QpState::rtr) core_.world.notify({EventKind::communication_established, qpn.raw()});
     }
     if (info.service == wire::Service::rc || info.service == wire::Service::uc) {
-      c->dialect == Dialect::srnic ? srnic_.on_packet(*c, p, info) : roce_.on_packet(*c, p, info);
+      if (c->dialect == Dialect::srnic) return srnic_.on_packet(*c, p, info);
+      if (c->dialect == Dialect::star) return stateful_.on_packet(*c, p);
+      roce_.on_packet(*c, p, info);
     } else if (info.service == wire::Service::ud) {
       datagrams_.on_packet(*c, p);
     } else {
@@ -255,6 +271,7 @@ class Card {
     const bool falls_back = open && c.dialect == Dialect::srnic && info.dialect == Dialect::roce;
     const bool follows =
         open && c.dialect == Dialect::roce && info.dialect == Dialect::srnic && c.sent_psn == c.done_psn;
+    if (info.dialect == Dialect::star) return false;  // its state would have to move first
     if (c.service != wire::Service::rc || (c.dialect != Dialect::undecided && !falls_back && !follows)) return false;
     if (falls_back) core_.revoke_from(c);
     if (falls_back) completions_.flush_out_of_order(c);
@@ -271,6 +288,8 @@ class Card {
   Roce<W> roce_{core_, completions_};
   Srnic<W> srnic_{core_, completions_};
   Datagrams<W> datagrams_{core_, completions_};
+  Stateful<W> stateful_{core_, completions_};
+  Stateless<W> stateless_{core_, completions_};
 };
 
 }  // namespace weft::nic

@@ -14,6 +14,7 @@
 #include "nic/context.h"
 #include "nic/control.h"
 #include "nic/counters.h"
+#include "nic/memory/capabilities.h"
 #include "nic/memory/memory.h"
 #include "nic/memory/translation.h"
 #include "nic/queues.h"
@@ -21,6 +22,7 @@
 #include "nic/schedule/schedule_policy.h"
 #include "nic/schedule/scheduler.h"
 #include "nic/schedule/timers.h"
+#include "nic/stateless_block.h"
 #include "wire/syndrome.h"
 
 namespace weft::nic {
@@ -53,6 +55,8 @@ struct CardConfig {
       microseconds(100);               // shortest silence after which the peer is asked what it has; doubles each time
   std::uint32_t reorder_notes = 1024;  // packets ahead of their turn that end something, all connections together
   std::uint32_t retry_rings = 256;     // connections that can be sending again at once
+  // -- StaR: a packet that changes memory is good for at least so long; then copies of it are stale.
+  Time star_lifetime = microseconds(200);
 
   [[nodiscard]] constexpr Time rnr_delay(std::uint8_t code) const { return wire::rnr_delay(code, nanosecond); }
   [[nodiscard]] constexpr Time ack_timeout(std::uint8_t code) const { return wire::ack_timeout(code, nanosecond); }
@@ -135,6 +139,9 @@ struct CardState {
   Peers peers;
   ReorderNotes reorder_notes;      // in host memory,
   ZeroedTable<RetryRing> retries;  //   as these are
+  // All that the card has of stateless connections, however many there are: where their blocks are in host memory.
+  ZeroedTable<StatelessBlock>* blocks = nullptr;
+  CapabilityIssuer capabilities;
   Counters counters;
 };
 

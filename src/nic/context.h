@@ -17,6 +17,8 @@ namespace weft::nic {
 
 using wire::Dialect;
 
+struct StarLink;
+
 enum class QpState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 
 // Which message the responder is in the middle of.
@@ -121,7 +123,7 @@ struct alignas(64) Context {
   bool by_agreement : 1 = false;       // its dialect: the peer may still turn out to speak the other
   bool requests_awaited : 1 = false;   // srnic: under way since the timer was set, and not heard of,
   bool responses_awaited : 1 = false;  //   of each kind that goes out
-  bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone
+  bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone; StaR: see stateless()
   bool answers_rest : 1 = false;       // srnic: until something is heard of the peer
   bool waits : 1 = false;  // among those that wait until more may be under way to the peer (nic/congestion/peers.h)
   bool woken : 1 = false;  // it has waited long enough, and its turn is next
@@ -197,10 +199,18 @@ struct alignas(64) Context {
   union {
     wire::Qkey qkey{};  // UD
     SrnicResponses responses;
+    StarLink* link;  // StaR's stateful side: what else it keeps (nic/star/link.h)
   };
   Status break_status{};  // why the responder breaks off once its answer is sent
   Status stall_status{};
   Refusal stall_reason = Refusal::none;
+
+  // StaR: this context is in host memory, and no card has one (nic/stateless_block.h).
+  [[nodiscard]] bool stateless() const { return dialect == Dialect::star && long_read; }
+  void make_stateless() {
+    dialect = Dialect::star;
+    long_read = true;
+  }
 };
 static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // SRNIC's budget of state is 210 bytes. Counted is what an srnic connection uses: not the alignment of cache lines, not

@@ -111,8 +111,12 @@ class Core {
 
   [[nodiscard]] Refusal translate(const Context& c, wire::Key key, Rights want, std::uint64_t address,
                                   std::uint64_t length, std::byte*& at) {
+    return translate_for(asker(c), key, want, address, length, at);
+  }
+  [[nodiscard]] Refusal translate_for(Asker who, wire::Key key, Rights want, std::uint64_t address,
+                                      std::uint64_t length, std::byte*& at) {
     world.touch(OnChip::region, key.raw());
-    const Refusal why = state.memory.translate(key, asker(c), want, address, length, at);
+    const Refusal why = state.memory.translate(key, who, want, address, length, at);
     if (state.memory.all_plain() || why != Refusal::none) [[likely]]
       return why;
     return translate_further(key, want, length, at);

@@ -46,6 +46,7 @@ enum class BusRead : std::uint8_t {
   payload,
   translation,  // an entry of a translation table
   atomic,       // the word that an atomic changes
+  block,        // of a stateless queue pair (nic/stateless_block.h)
 
   work_under_way,     // an entry that has been sent
   receive_under_way,  // the entry of a message that has begun
@@ -54,7 +55,7 @@ enum class BusRead : std::uint8_t {
   retry,              // what is to be sent again
 };
 // What the card writes to host memory, besides payload and completions. Nothing waits for it.
-enum class BusWrite : std::uint8_t { atomic, work_under_way, saved_response, reorder_note, retry };
+enum class BusWrite : std::uint8_t { atomic, block, work_under_way, saved_response, reorder_note, retry };
 
 // clang-format off
 enum class EventKind : std::uint8_t {

@@ -1,4 +1,5 @@
 // Carries a program out: a coroutine for each queue that is posted to, and one for each host that records completions.
+#include <algorithm>
 #include <memory>
 
 #include "reliability/program.h"
@@ -80,17 +81,18 @@ struct Runner {
 
   Task<> drain_for_a_while(Endpoint at, Interference times, bool& too_early) {
     sim::Scheduler& tasks = bed.world().tasks();
-    co_await tasks.sleep_until(times.drain_at);
+    co_await tasks.sleep_until(std::max(times.drain_at, bed.now()));
     if (at.go_to(nic::QpState::sqd) != Error::none) co_return;  // broken already
-    co_await tasks.sleep_until(times.resume_at);
+    co_await tasks.sleep_until(std::max(times.resume_at, bed.now()));
     const nic::Context& c = at.context();
-    const wire::Psn sent = c.dialect == nic::Dialect::srnic ? c.next_psn : c.sent_psn;
-    const bool idle = sent == c.unacked_psn && c.next_offset == 0;
+    const wire::Psn sent = c.dialect == nic::Dialect::roce ? c.sent_psn : c.next_psn;
+    // In StaR PSNs also count what is done for the other side.
+    const bool idle = c.dialect == nic::Dialect::star || (sent == c.unacked_psn && c.next_offset == 0);
     too_early = at.qp().state() == nic::QpState::sqd && !at.qp().query().draining && !idle;
     (void)at.go_to(nic::QpState::rts);
   }
   Task<> break_off(Endpoint at, Time when) {
-    co_await bed.world().tasks().sleep_until(when);
+    co_await bed.world().tasks().sleep_until(std::max(when, bed.now()));
     (void)at.go_to(nic::QpState::error);
   }
   void interfere(std::size_t channel, std::size_t side) {

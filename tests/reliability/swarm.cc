@@ -61,6 +61,11 @@ class SwarmDraw {
       const Time from = draw_.between(0, microseconds(200));
       f.holes.push_back({from, from + draw_.between(1, milliseconds(2))});
     }
+    if (program_.bed.dialect == nic::Dialect::star) {
+      f.holes.clear();  // windows are bound over the network beforehand
+      // A copy that the network makes and delivers long after the first is not known for one (docs/star.md).
+      if (f.jitter > 0 || f.reordering > 0) f.duplication = 0;
+    }
     program_.may_time_out = f.loss > 0 || f.corruption > 0 || !f.holes.empty();
   }
 
@@ -90,7 +95,29 @@ class SwarmDraw {
     }
     c.qps[0].max_peer_reads = c.qps[1].max_reads;
     c.qps[1].max_peer_reads = c.qps[0].max_reads;
+    if (service == Service::rc && program_.bed.dialect == nic::Dialect::star) fit_star(c);
     program_.channels.push_back(c);
+  }
+
+  // StaR: one host plays the other part than all others, and a stateless side has its limits.
+  void fit_star(Channel& c) {
+    if (c.hosts[0] != 0 && c.hosts[1] != 0) c.hosts[0] = 0;
+    for (const std::size_t side : {0U, 1U}) {
+      c.uses_srq[side] = !is_stateless(c, side) && shares(c.hosts[side]) == Service::rc;
+      if (!is_stateless(c, side)) continue;
+      host::QpLimits& l = c.qps[side].limits;
+      l.send_sges = std::min<std::uint32_t>(l.send_sges, nic::RemoteWork::kMaxSges);
+      l.receive_sges = std::min<std::uint32_t>(l.receive_sges, nic::RemoteWork::kMaxSges);
+    }
+  }
+  // Windows are bound over the network before anything happens, and that must not fail.
+  static void fit_star(QpSpec& q) {
+    constexpr std::uint8_t kPatient = 11;  // 8.4 ms, eight times
+    q.ack_timeout = std::max(q.ack_timeout, kPatient);
+    q.retry_count = 7;
+  }
+  [[nodiscard]] bool is_stateless(const Channel& c, std::size_t side) const {
+    return program_.bed.dialect == nic::Dialect::star && (c.hosts[side] == 0) == program_.bed.first_is_stateless;
   }
 
   QpSpec draw_qp(Service service, std::uint16_t mtu) {
@@ -139,6 +166,7 @@ class SwarmDraw {
       for (QpSpec& q : c.qps) {
         q.ack_timeout = static_cast<std::uint8_t>(code + draw_.below(3));
         if (draw_.chance(0.1)) q.ack_timeout = static_cast<std::uint8_t>(draw_.between(1, code));
+        if (bed.dialect == nic::Dialect::star && q.service == Service::rc) fit_star(q);
         const bool calm = bed.link.faults.empty() && q.ack_timeout >= code;
         program_.may_time_out |= q.ack_timeout < code || (!calm && q.retry_count < 7);
       }
@@ -147,11 +175,13 @@ class SwarmDraw {
 
   void draw_interference(Channel& c) {
     if (c.qps[0].service != Service::rc) return;
-    for (Interference& times : c.interferences) {
+    for (const std::size_t side : {0U, 1U}) {
+      Interference& times = c.interferences[side];
       if (draw_.chance(0.2)) {
         times.drain_at = draw_.between(1, microseconds(300));
         times.resume_at = times.drain_at + draw_.between(1, milliseconds(1));
       }
+      if (is_stateless(c, side)) times.drain_at = times.resume_at = kNever;
       if (draw_.chance(0.02)) times.break_at = draw_.between(1, microseconds(300));
     }
   }

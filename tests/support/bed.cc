@@ -16,7 +16,8 @@ sim::WorldSpec world_of(const BedSpec& spec) {
   sim::WorldSpec world{.seed = spec.seed, .link = spec.link};
   world.device.card = spec.card;
   world.device.mtu = spec.port_mtu;
-  world.device.dialect = spec.dialect;
+  if (spec.dialect != nic::Dialect::star) world.device.dialect = spec.dialect;
+  world.device.max_stateless = spec.stateless;
   return world;
 }
 
@@ -73,7 +74,14 @@ std::uint32_t number_in(const char* variable) {
 
 nic::Dialect usual_dialect() noexcept {
   const char* wanted = std::getenv("WEFT_TEST_DIALECT");
-  return wanted != nullptr && std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
+  if (wanted == nullptr) return nic::Dialect::roce;
+  if (std::string_view(wanted).starts_with("star")) return nic::Dialect::star;
+  return std::string_view(wanted) == "srnic" ? nic::Dialect::srnic : nic::Dialect::roce;
+}
+
+bool usual_first_is_stateless() noexcept {
+  const char* wanted = std::getenv("WEFT_TEST_DIALECT");
+  return wanted != nullptr && std::string_view(wanted) == "star_first";
 }
 
 std::uint32_t usual_burst_bytes() noexcept { return number_in("WEFT_TEST_BURSTS"); }
@@ -163,7 +171,13 @@ Connection connect(Node& a, host::QueuePair& qa, Node& b, host::QueuePair& qb, c
 }
 
 Bed::Bed(const BedSpec& spec) : world_(world_of(spec)) {
-  for (std::uint32_t i = 0; i < spec.hosts; ++i) nodes_.emplace_back(world_.add_host(), spec);
+  for (std::uint32_t i = 0; i < spec.hosts; ++i) {
+    host::DeviceConfig device = world_.spec().device;
+    if (spec.dialect == nic::Dialect::star) {
+      device.role = (i == 0) == spec.first_is_stateless ? host::StarRole::stateless : host::StarRole::stateful;
+    }
+    nodes_.emplace_back(world_.add_host(device), spec);
+  }
   if (spec.bottleneck == 0) {
     world_.connect();
     return;

@@ -34,6 +34,8 @@ inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_sr
 // What reliable connections of tests speak that do not say: roce, or srnic if WEFT_TEST_DIALECT says so. Suites that
 // hold for both run once with each.
 [[nodiscard]] nic::Dialect usual_dialect() noexcept;
+// In StaR: WEFT_TEST_DIALECT is star_first, and not star.
+[[nodiscard]] bool usual_first_is_stateless() noexcept;
 // How much of a message may travel as one, where tests do not say: nothing, or what WEFT_TEST_BURSTS says.
 [[nodiscard]] std::uint32_t usual_burst_bytes() noexcept;
 // Likewise with its payload left behind until it is placed: WEFT_TEST_ONE_COPY.
@@ -46,6 +48,8 @@ struct BedSpec {
   std::uint64_t bottleneck = 0;  // bits a second of the links from a switch to the hosts; 0: as fast as the others
   nic::CardConfig card = kSmallCard;
   nic::Dialect dialect = usual_dialect();
+  std::uint32_t stateless = 64;                          // StaR's stateless queue pairs on a host, at most
+  bool first_is_stateless = usual_first_is_stateless();  // in StaR; otherwise all hosts but the first are
   std::uint32_t burst_bytes = usual_burst_bytes(), one_copy_bytes = usual_one_copy_bytes();
   bool turns_first = usual_burst_bytes() != 0;  // as it is where bursts are: what is owed may travel with a message
   Time look_after = 0;                          // packets that have come within this time are looked at together

@@ -31,12 +31,13 @@ REAL_TIME = "src/world/real/os/time.h"
 SPAN = re.compile(r"(?:\b(?:real|weft)::|(?<![\w:.]))(?:nano|micro|milli)?seconds\((?=[^)\s])")
 # The rooms inside src/nic/, by the same rule. Files that stand in src/nic/ itself belong to one of three of them.
 NIC_ORDER = {"ground": 0, "caches": 1, "memory": 2, "schedule": 3, "congestion": 4, "core": 5, "rc": 6, "roce": 7,
-             "srnic": 7, "ud": 7, "card": 8}
+             "srnic": 7, "star": 7, "ud": 7, "card": 8}
 NIC_FILES = {
-    "ground": "context control counters formats queues reorder_notes rights ring_entry slots under_way world".split(),
+    "ground": ("context control counters formats queues reorder_notes rights ring_entry slots stateless_block "
+               "under_way world").split(),
     "core": "card_state completions core host_memory on_chip page_walk reveal scatter_gather work_fetch".split(),
     "card": ["card"]}
-NIC_RULE = "ground <- caches <- memory <- schedule <- congestion <- core <- rc <- roce, srnic, ud <- card"
+NIC_RULE = "ground <- caches <- memory <- schedule <- congestion <- core <- rc <- roce, srnic, star, ud <- card"
 HOST_MEMORY = "src/nic/host_memory.h"  # the card's only way to what lies in host memory
 PUBLIC_INCLUDES = {"tl/expected.hpp"}  # besides the standard library: until std::expected arrives with C++23
 PUBLIC_RULE = 'public headers include only the standard library, <tl/expected.hpp> and "weft/…"'

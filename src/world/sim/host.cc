@@ -107,6 +107,7 @@ void Host::on_wake(Time now) {
   if (const auto until = stopped_until(now)) return world_.wake(index_, *until);
   if (!held_.empty() && now >= look_at_) held_.hand_over([&](auto packets) { card_.on_packets(now, packets); });
   card_.on_time(now);
+  if (device_.stateless() != nullptr) device_.stateless()->on_time(now);
   drive(now);
 }
 
@@ -135,6 +136,10 @@ void Host::serve_control(Time now) {
 // Lets the card do what it can now. It sends no faster than its link carries: a card does not hold packets in store.
 void Host::drive(Time now) {
   device_.take_doorbells([&](std::uint32_t slot) { card_.on_doorbell(now, slot); });
+  if (host::StatelessSide* side = device_.stateless()) {
+    side->take_posts(now, [&](nic::StatelessBlock& block) { card_.on_stateless_post(now, block); });
+    if (const Time next = side->next_deadline(); next != kNever) world_.wake(index_, std::max(next, now));
+  }
   serve_control(now);
   while (card_.has_work()) {
     const Time link_free = world_.link(world_.uplink(index_)).free_at();

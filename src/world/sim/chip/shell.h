@@ -72,6 +72,7 @@ class Shell {
       case ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;
       case translation: return fetch(bytes, BusUse::translation);
       case atomic: return fetch(bytes, BusUse::payload);
+      case block: return fetch(bytes, BusUse::context);
       case work_under_way:
       case receive_under_way:
       case saved_response:
@@ -81,6 +82,10 @@ class Shell {
   }
   void write(nic::BusWrite what, std::size_t bytes) {
     if (what == nic::BusWrite::atomic) return dma_write(bytes);
+    if (what == nic::BusWrite::block) {
+      bus_.write(now_, cursor_, bytes, BusUse::context);
+      return;
+    }
     const bool of_loss = what == nic::BusWrite::reorder_note || what == nic::BusWrite::retry;
     if (spec_.under_way == UnderWay::on_chip) return;
     bus_.write(now_, cursor_, bytes, of_loss ? BusUse::control : BusUse::under_way);

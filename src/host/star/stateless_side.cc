@@ -1,0 +1,120 @@
+#include "host/star/stateless_side.h"
+
+#include <algorithm>
+
+#include "nic/star/link.h"
+
+namespace weft::host {
+
+using nic::StatelessBlock;
+
+StatelessSide::StatelessSide(nic::CardState& card, std::uint32_t most)
+    : card_(card),
+      blocks_(most),
+      generations_(most, 0),
+      slots_(most),
+      rung_(most),
+      timers_(blocks_, card.config.nanosecond) {
+  card_.blocks = &blocks_;
+}
+
+StatelessBlock& StatelessSide::take(std::uint64_t random) {
+  const std::uint32_t number = slots_.take(random);
+  StatelessBlock& b = blocks_.make(number);
+  b.context.make_stateless();
+  b.context.timer = number;
+  b.generation = ++generations_[number];
+  return b;
+}
+
+void StatelessSide::give_back(StatelessBlock& b) {
+  const std::uint32_t number = blocks_.slot_of(b);
+  timers_.remove(number);
+  rung_.remove(number);
+  blocks_.erase(number);
+  slots_.give_back(number);
+}
+
+void StatelessSide::renew(StatelessBlock& b) {
+  const std::uint32_t number = blocks_.slot_of(b);
+  const bool rung = b.context.rung;
+  timers_.remove(number);
+  blocks_.make(number);
+  b.context.make_stateless();
+  b.context.timer = number;
+  b.context.rung = rung;  // it still stands among those that are to be heard
+  b.generation = ++generations_[number];
+}
+
+void StatelessSide::renew_capabilities() {
+  for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+    StatelessBlock& b = blocks_[i];
+    if (b.context.qpn.raw() == 0 || b.room == 0) continue;
+    b.works_told = b.works_heard = b.context.sq_done;
+    b.receives_told = b.receives_heard = b.context.rq_done;
+    migrate(b);
+  }
+}
+
+// How long an answer may take before everything is said again. Twice as long each time.
+Time StatelessSide::interval(const StatelessBlock& b) const {
+  constexpr std::uint8_t kMostDoublings = 7;
+  const Time first = 200'000 * card_.config.nanosecond;
+  const nic::Context& c = b.context;
+  const Time most =
+      c.state == nic::QpState::rts && c.ack_timeout != 0 ? card_.config.ack_timeout(c.ack_timeout) : kNever;
+  const Time usual = std::min(first << std::min(b.reposts, kMostDoublings), most);
+  // Nothing waits but work that is under way: its silence is noticed in time.
+  return b.waits_for_answer() || b.breaking ? usual : card_.config.ack_timeout(c.ack_timeout);
+}
+
+void StatelessSide::watch(StatelessBlock& b, Time now) {
+  const bool waits = b.waits_for_answer() || b.has_limit();
+  if (!waits && !b.breaking) return;
+  if (!b.watched) b.silent_since = now;
+  b.watched = true;
+  timers_.arm(blocks_.slot_of(b), now + interval(b));
+}
+
+// As long as any requester would have tried.
+bool StatelessSide::has_waited_enough(const StatelessBlock& b, Time now) const {
+  const nic::Context& c = b.context;
+  if (!b.has_limit()) return false;
+  return now - b.silent_since >= nic::star_patience(card_.config.ack_timeout(c.ack_timeout), c.retry_count);
+}
+
+void StatelessSide::on_time(Time now) {
+  for (std::uint32_t i = timers_.pop_due(now); i != nic::kNone; i = timers_.pop_due(now)) {
+    StatelessBlock& b = blocks_[i];
+    nic::Context& c = b.context;
+    if (b.breaking) {
+      ring(c);
+      continue;
+    }
+    // A receiver never breaks because its peer is silent, but after a minute it says no more.
+    const bool speaks = b.has_limit() || now - b.silent_since < 60'000'000'000 * card_.config.nanosecond;
+    b.watched = speaks && (b.waits_for_answer() || b.has_limit());
+    if (!b.watched) continue;
+    // A broken one tells so a few times: the stateful side may be gone itself.
+    constexpr std::uint8_t kTellings = 8;
+    if (c.state == nic::QpState::error) {
+      b.wants_migration = b.wants_migration && ++b.reposts < kTellings;
+    } else if (has_waited_enough(b, now)) {
+      card_.counters.add(Refusal::retry_exceeded);
+      card_.counters.add(nic::Counter::retry_exceeded_err);
+      c.broken_by = Refusal::retry_exceeded;
+      c.state = nic::QpState::error;
+      b.break_status = nic::Status::retry_exceeded;
+      b.break_reason = Refusal::retry_exceeded;
+    } else {
+      if (b.waits_for_answer()) card_.counters.add(nic::Counter::local_ack_timeout_err);
+      b.asks = !b.waits_for_answer();
+      b.works_told = b.works_heard;
+      b.receives_told = b.receives_heard;
+      if (b.reposts < 255) ++b.reposts;
+    }
+    ring(c);
+  }
+}
+
+}  // namespace weft::host

@@ -1,0 +1,74 @@
+// The host's part of StaR's stateless side: the blocks of its queue pairs, which no card keeps, and the timers of what
+// it has posted. A WQEP that nobody acknowledges is posted again; the card would not know.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/zeroed_table.h"
+#include "nic/card_state.h"
+#include "nic/schedule/scheduler.h"
+#include "nic/schedule/timers.h"
+#include "nic/slots.h"
+#include "nic/stateless_block.h"
+
+namespace weft::host {
+
+class StatelessSide {
+ public:
+  // `most` queue pairs: a power of two.
+  StatelessSide(nic::CardState& card, std::uint32_t most);
+  ~StatelessSide() { card_.blocks = nullptr; }
+  StatelessSide(const StatelessSide&) = delete;
+  StatelessSide& operator=(const StatelessSide&) = delete;
+
+  [[nodiscard]] bool full() const { return slots_.empty(); }
+  // A fresh block. Its number stands where a context on a card has its timer.
+  [[nodiscard]] nic::StatelessBlock& take(std::uint64_t random);
+  void give_back(nic::StatelessBlock& b);
+  // As new: whoever still names the old one is refused.
+  void renew(nic::StatelessBlock& b);
+
+  // Something was posted, or has to be said again.
+  void ring(nic::Context& c) {
+    if (c.rung) return;
+    c.rung = true;
+    rung_.push(c.timer);
+  }
+  // The state must move, or move again.
+  void migrate(nic::StatelessBlock& b) {
+    b.wants_migration = true;
+    ring(b.context);
+  }
+  // Capabilities of another secret from now on: everything that carries one is said again.
+  void renew_capabilities();
+
+  // -- the world's part
+  [[nodiscard]] bool waiting() const { return !rung_.empty(); }
+  // Hands each rung block to the card: deliver(StatelessBlock&).
+  template <class Deliver>
+  void take_posts(Time now, Deliver&& deliver) {
+    while (!rung_.empty()) {
+      nic::StatelessBlock& b = blocks_[rung_.pop()];
+      b.context.rung = false;
+      deliver(b);
+      watch(b, now);
+    }
+  }
+  void on_time(Time now);
+  [[nodiscard]] Time next_deadline() const { return timers_.next(); }
+
+ private:
+  void watch(nic::StatelessBlock& b, Time now);
+  [[nodiscard]] Time interval(const nic::StatelessBlock& b) const;
+  [[nodiscard]] bool has_waited_enough(const nic::StatelessBlock& b, Time now) const;
+
+  nic::CardState& card_;
+  ZeroedTable<nic::StatelessBlock> blocks_;
+  std::vector<std::uint32_t> generations_;
+  nic::Slots slots_;
+  nic::SlotQueue rung_;
+  nic::Timers<ZeroedTable<nic::StatelessBlock>> timers_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,137 @@
+// What the stateful side of a StaR connection keeps besides its context: the stateless side's queues, what is under way
+// in both directions, and what is known of the path. In host memory, made with the queue pair.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+#include "nic/formats.h"
+#include "wire/star_payloads.h"
+
+namespace weft::nic {
+
+// An entry of a queue of the stateless side. Its elements, or its inline bytes, stand in `tail`.
+struct RemoteWork {
+  WorkKind kind{};
+  std::uint8_t flags = 0, sges = 0, epoch = 0;
+  Refusal refusal = Refusal::none;
+  std::uint32_t length = 0, immediate = 0;
+  wire::Key key{};
+  std::uint64_t address = 0, compare_add = 0, swap = 0;
+
+  static constexpr std::size_t kTailBytes = 464;
+  static constexpr std::size_t kMaxSges = kTailBytes / wire::StarSge::kBytes, kMaxInline = kTailBytes;
+  std::array<std::byte, kTailBytes> tail{};
+
+  [[nodiscard]] wire::StarSge sge(std::size_t i) const {
+    return wire::star_read<wire::StarSge>(tail, i * wire::StarSge::kBytes);
+  }
+};
+static_assert(sizeof(RemoteWork) == 512);
+static_assert(wire::StarPosts::kBytes + wire::StarWork::kBytes + RemoteWork::kTailBytes <= wire::kStarControlBytes);
+
+// A packet that has not been answered: RD, GD, CQEP, or a question for a capability.
+struct Flight {
+  enum class Kind : std::uint8_t { none, push, pull, atomic, completions, question };
+  Kind kind = Kind::none;
+  bool lost = false;  // to be sent again
+  bool many = false;  // copies of it
+  std::uint8_t stream = 0;
+  std::uint32_t operation = 0;          // free-running number in its stream
+  std::uint32_t offset = 0, bytes = 0;  // of the message; of completions: number of the first, and how many
+  Time sent_at = 0, stale_at = 0;       // the last copy; from then on the stateless card takes none
+};
+
+// Work of one side under way.
+struct Operation {
+  WorkKind kind{};
+  bool all_sent = false;
+  bool ripe = false;  // its data is where it belongs, and so is that of all before it
+  bool takes_receive = false;
+  bool failed = false;  // with these:
+  Status status{};
+  Refusal reason = Refusal::none;
+  std::uint32_t entry = 0;    // of the send queue
+  std::uint32_t receive = 0;  // of the receive queue, if it takes one
+  std::uint32_t length = 0, sent = 0;
+  std::uint32_t flights = 0;      // not answered yet
+  std::uint32_t done_number = 0;  // its receive's completion, among those for the stateless side
+  std::uint64_t value = 0;        // of an atomic: what was there before
+  Time safe_at = 0;               // no copy of its packets is taken from then on
+};
+
+struct StarStream {
+  static constexpr std::uint32_t kOperations = 32;
+  std::array<Operation, kOperations> operations{};
+  std::uint32_t begun = 0, ripened = 0, ended = 0;  // free-running
+  bool blocked = false;                             // what is next must wait until something has been heard
+  bool skip = false;                                // what was next needed no packet, and is done
+  Time not_ready_since = kNever;                    // its receive has not been posted
+
+  [[nodiscard]] Operation& at(std::uint32_t n) { return operations[n % kOperations]; }
+  [[nodiscard]] bool full() const { return begun - ended == kOperations; }
+  [[nodiscard]] bool sending() const { return begun != ended && !operations[(begun - 1) % kOperations].all_sent; }
+};
+
+// As long as any requester would have tried.
+[[nodiscard]] constexpr Time star_patience(Time ack_timeout, std::uint8_t retries) {
+  return ack_timeout * (Time{retries} + 1);
+}
+
+struct StarLink {
+  static constexpr std::uint32_t kWindow = 64;  // packets
+  static constexpr std::uint32_t kRemote = 64;  // entries of each of the stateless side's queues
+  static constexpr std::uint32_t kDones = 2 * kRemote + 2;
+  static constexpr std::size_t kGrants = StarStream::kOperations + 1;
+  enum Side : std::uint8_t { own, remote };
+
+  bool migrated = false;
+  bool remote_broken = false;  // the stateless side's queue pair has been told to break, or has
+  bool gone = false;           // it takes no completions any more
+  bool owes_migration_ack = false;
+  wire::Qpn remote_qpn{};
+  wire::Capability control{};                                // for the stateless side's block
+  std::uint8_t rnr_retry = 7, min_rnr_timer = 0, saved = 0;  // the stateless side's
+  std::uint32_t atomics = 0;                                 // own ones begun, free-running
+
+  std::array<RemoteWork, kRemote> works{}, receives{};
+  std::uint32_t works_posted = 0, receives_posted = 0, receives_taken = 0;
+  std::uint32_t own_receives_taken = 0;  // own receive entries that the stateless side's work under way has taken
+
+  std::array<Flight, kWindow> flights{};
+  std::uint32_t open = 0;     // flights not answered yet
+  std::uint32_t lost = 0;     // of those: to be sent again
+  std::uint32_t window = 16;  // packets that may be open
+
+  std::array<StarStream, 2> streams{};
+
+  std::array<wire::StarDone, kDones> dones{};  // completions for the stateless side
+  std::uint32_t dones_posted = 0, dones_heard = 0;
+  bool dones_under_way = false;
+  std::uint32_t barrier = 0;  // the stateless side's work goes on when this many have been heard
+
+  std::array<wire::Capability, kGrants> grants{};
+  std::uint32_t grants_next = 0;
+  wire::Key wanted{};  // a capability for this key is wanted
+  bool question_under_way = false;
+
+  // Breaks once the stateless side knows.
+  enum class Failing : std::uint8_t { no, own_work, as_responder };
+  Failing failing = Failing::no;
+  Status fail_status{};
+  Refusal fail_reason = Refusal::none;
+  std::uint32_t fail_receive = ~0U;  // own entry that completes with it
+
+  // The stateless side's clock said `clock` when ours was `clock_at`.
+  std::uint32_t clock = 0;
+  Time clock_at = 0;
+  Time answer_time = 0, variation = 0;  // smoothed; 0: not known
+  std::uint8_t backoff = 0;
+  Time heard_at = 0;  // something was, or nothing was under way
+
+  [[nodiscard]] Flight& flight(wire::Psn psn) { return flights[psn.raw() % kWindow]; }
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,572 @@
+// StaR's stateful side: the state of both ends, and every packet's fate. Each packet to the stateless card is
+// answered by itself (RDA, GDA, EA); what is not answered is sent again. Losses are concluded from answers to what
+// was sent later, or from silence.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "nic/completions.h"
+#include "nic/core.h"
+#include "nic/schedule/turn_budget.h"
+#include "nic/star/contents.h"
+#include "nic/star/link.h"
+#include "nic/star/operations.h"
+
+namespace weft::nic {
+
+template <World W>
+class Stateful {
+ public:
+  using Side = StarLink::Side;
+  Stateful(Core<W>& core, Completions<W>& completions) : core_(core), completions_(completions) {}
+
+  // ---- what every transport has (nic/card.h)
+
+  [[nodiscard]] bool ready(Context& c) {
+    StarLink& l = *c.link;
+    if (!l.migrated) {
+      wait_for_migration(c);
+      return false;
+    }
+    if (l.lost != 0) return true;
+    if (!has_room(c)) return false;
+    if (l.dones_posted != l.dones_heard && !l.dones_under_way && !l.gone) return true;
+    if (l.failing != StarLink::Failing::no) return false;
+    if (l.wanted.raw() != 0 && !l.question_under_way) return true;
+    return stream_ready(c, StarLink::own) || stream_ready(c, StarLink::remote);
+  }
+
+  void turn(Context& c, TurnBudget& budget) {
+    StarLink& l = *c.link;
+    if (!l.migrated) return;
+    send_again(c, budget);
+    if (l.dones_posted != l.dones_heard && !l.dones_under_way && !l.gone && has_room(c)) send_completions(c);
+    if (l.wanted.raw() != 0 && !l.question_under_way && has_room(c)) ask(c);
+    bool more = true;
+    while (more && c.state != QpState::error) {
+      more = false;
+      for (const Side side : {StarLink::own, StarLink::remote}) more = send_some(c, side, budget) || more;
+    }
+    settle(c);
+  }
+
+  void on_packet(Context& c, const wire::Packet& p) {
+    StarLink& l = *c.link;
+    l.clock = wire::StarView::answer(p.headers).clock;
+    l.clock_at = core_.now();
+    if (p.headers.bth.opcode == wire::Opcode::star_wqep) {
+      on_wqep(c, p);
+    } else {
+      on_answer(c, p);
+    }
+    settle(c);
+  }
+
+  void on_deadline(Context& c) {
+    StarLink& l = *c.link;
+    const Time now = core_.now();
+    if (!l.migrated) {
+      if (c.sq_next != c.sq_posted && c.state == QpState::rts && now - l.heard_at >= patience(c)) give_up(c);
+      return;
+    }
+    if (l.open != 0 && own_waits(l) && now - l.heard_at >= patience(c)) return give_up(c);
+    if (l.open != 0 && now - l.heard_at >= kLongest * microsecond()) return operations_.forget_work(c);
+    bool silent = false;
+    for (Flight& f : l.flights) {
+      if (f.kind == Flight::Kind::none || f.lost || f.sent_at + timeout(c) > now) continue;
+      lose(l, f);
+      silent = true;
+    }
+    if (silent) {
+      core_.count(Counter::local_ack_timeout_err);
+      if (l.backoff < kMostBackoff) ++l.backoff;
+      l.window = std::max(l.window / 2, kLeastWindow);
+    }
+    unblock(l);
+    settle(c);
+  }
+
+  // What is owed: an EA for the stateless side's posts.
+  void acknowledge(Context& c) {
+    StarLink& l = *c.link;
+    if (!c.owes_ack || !l.migrated) return;
+    c.owes_ack = false;
+    wire::Headers& h = start(c, wire::Opcode::star_ea, wire::Psn{});
+    h.bth.solicited = std::exchange(l.owes_migration_ack, false);
+    guard(c, h, l.control, lifetime(c));
+    wire::star_write(scratch_.data(), wire::StarHeard{l.works_posted, l.receives_posted, StarLink::kRemote});
+    core_.count(Counter::acks_sent);
+    send_scratch(wire::StarHeard::kBytes);
+  }
+
+  // Its program, or something else, has broken the queue pair.
+  void abandon(Context& c) { operations_.forget_work(c); }
+
+  void note_drained(Context& c) {
+    if (c.state != QpState::sqd || c.drained) return;
+    const StarStream& s = c.link->streams[StarLink::own];
+    if (s.ended != s.begun || c.sq_done != c.sq_next) return;
+    c.drained = true;
+    if (c.drain_notify) core_.world.notify({EventKind::sq_drained, c.qpn.raw()});
+  }
+
+ private:
+  static constexpr std::uint32_t kLeastWindow = 2;
+  static constexpr std::uint8_t kMostBackoff = 6;
+  static constexpr Time kLongest = 60'000'000;  // microseconds that a silent peer's work is tried for
+
+  // ---- time
+
+  [[nodiscard]] Time microsecond() const { return 1000 * core_.state.config.nanosecond; }
+  // Before the first answer: long enough for any network that the card is meant for.
+  [[nodiscard]] Time timeout(const Context& c) const {
+    const StarLink& l = *c.link;
+    const Time first = 100 * microsecond(), least = 20 * microsecond();
+    const Time usual = l.answer_time == 0 ? first : l.answer_time + std::max(4 * l.variation, least);
+    const Time most = c.ack_timeout == 0 ? kNever : core_.state.config.ack_timeout(c.ack_timeout);
+    return std::min(usual << l.backoff, most);
+  }
+  [[nodiscard]] Time lifetime(const Context& c) const {
+    return std::max(core_.state.config.star_lifetime, 2 * timeout(c));
+  }
+  // Own work has a limit. The stateless side's has its own, over there: a responder gives nothing up.
+  [[nodiscard]] static bool own_waits(const StarLink& l) {
+    return l.streams[StarLink::own].begun != l.streams[StarLink::own].ended || l.wanted.raw() != 0;
+  }
+  // As long as any requester would have tried.
+  [[nodiscard]] Time patience(const Context& c) const {
+    if (c.ack_timeout == 0) return kNever;
+    return star_patience(core_.state.config.ack_timeout(c.ack_timeout), c.retry_count);
+  }
+  void time_answer(StarLink& l, const Flight& f) {
+    if (f.many) return;
+    const Time took = std::max<Time>(core_.now() - f.sent_at, 1);
+    if (l.answer_time == 0) {
+      l.answer_time = took;
+      l.variation = took / 2;
+    } else {
+      const Time off = took > l.answer_time ? took - l.answer_time : l.answer_time - took;
+      l.variation += (off - l.variation) / 4;
+      l.answer_time += (took - l.answer_time) / 8;
+    }
+  }
+  void arm(Context& c) {
+    StarLink& l = *c.link;
+    Time next = kNever;
+    if (l.open != 0) {
+      for (const Flight& f : l.flights) {
+        if (f.kind != Flight::Kind::none && !f.lost) next = std::min(next, f.sent_at + timeout(c));
+      }
+      if (next == kNever) next = core_.now() + timeout(c);
+    }
+    next = std::min(next, StarOperations<W>::next_safe(l, core_.now()));
+    for (const Side side : {StarLink::own, StarLink::remote}) {
+      if (l.streams[side].not_ready_since == kNever || !StarOperations<W>::has_next(c, side)) continue;
+      const std::uint8_t timer = side == StarLink::own ? l.min_rnr_timer : c.min_rnr_timer;
+      next = std::min(next, core_.now() + core_.state.config.rnr_delay(timer));
+    }
+    next == kNever ? core_.state.timers.disarm(core_.slot(c)) : core_.state.timers.arm(core_.slot(c), next);
+  }
+  void wait_for_migration(Context& c) {
+    if (c.state != QpState::rts || c.sq_next == c.sq_posted || c.deadline != kNever || patience(c) == kNever) return;
+    c.link->heard_at = core_.now();
+    core_.state.timers.arm(core_.slot(c), core_.now() + patience(c));
+  }
+  void give_up(Context& c) {
+    StarLink& l = *c.link;
+    core_.count(Counter::retry_exceeded_err);
+    const bool had_work = c.sq_done != c.sq_posted;
+    operations_.forget_work(c);
+    l.failing = StarLink::Failing::no;
+    if (had_work) return completions_.fail_work(c, Status::retry_exceeded, Refusal::retry_exceeded);
+    core_.refuse(Refusal::retry_exceeded);
+    if (c.broken_by == Refusal::none) c.broken_by = Refusal::retry_exceeded;
+    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+    completions_.break_off(c);
+  }
+
+  // ---- who may send
+
+  [[nodiscard]] bool has_room(Context& c) const {
+    StarLink& l = *c.link;
+    return l.open < l.window && c.next_psn.since(c.unacked_psn) < StarLink::kWindow;
+  }
+  [[nodiscard]] bool stream_ready(Context& c, Side side) const {
+    StarStream& s = c.link->streams[side];
+    if (s.sending()) return true;
+    return !s.blocked && !s.full() && StarOperations<W>::has_next(c, side);
+  }
+  static void unblock(StarLink& l) { l.streams[0].blocked = l.streams[1].blocked = false; }
+
+  // A packet of a side's work. False: there is none, or no room.
+  bool send_some(Context& c, Side side, TurnBudget& budget) {
+    StarLink& l = *c.link;
+    StarStream& s = l.streams[side];
+    if (l.failing != StarLink::Failing::no || budget.spent() || !stream_ready(c, side)) return false;
+    if (!s.sending()) {
+      if (!operations_.begin(c, side)) return !s.blocked && l.failing == StarLink::Failing::no;
+      if (side == StarLink::own && s.begun - s.ended == 1) l.heard_at = core_.now();
+      --budget.works;
+      if (!s.sending()) return true;  // without packets
+    }
+    if (!has_room(c)) return false;
+    const Flight f = operations_.next_flight(c, side);
+    budget.bytes -= f.bytes;
+    send(c, f);
+    return true;
+  }
+
+  // ---- packets out
+
+  wire::Headers& start(const Context& c, wire::Opcode opcode, wire::Psn psn) {
+    wire::Headers& h = core_.start_packet(c, opcode, psn);
+    h.bth.destination = c.qpn;  // the stateful side's, in both directions
+    h.reth = {};
+    wire::StarView::set_opt(h, wire::StarOpt::send);
+    wire::StarView::set_lane(h, static_cast<std::uint8_t>(c.link->remote_qpn.raw() >> 17));
+    return h;
+  }
+  void guard(const Context& c, wire::Headers& h, const wire::Capability& shown, Time good_for) {
+    const StarLink& l = *c.link;
+    const Time since = core_.now() - l.clock_at + good_for;
+    const std::uint64_t address = h.reth.address;
+    const std::uint32_t length = h.reth.length;
+    wire::StarView::set_guard(h, {shown, l.clock + static_cast<std::uint32_t>(since / microsecond())});
+    h.reth.address = address;
+    h.reth.length = length;
+  }
+  void send_scratch(std::size_t bytes) {
+    const Fragment piece{scratch_.data(), static_cast<std::uint32_t>(bytes)};
+    core_.out.payload = {&piece, 1};
+    core_.out.payload_bytes = static_cast<std::uint32_t>(bytes);
+    core_.send_packet();
+    core_.out.payload = {};
+  }
+
+  void send(Context& c, const Flight& f) {
+    StarLink& l = *c.link;
+    const wire::Psn psn = c.next_psn;
+    c.next_psn = psn.plus(1);
+    if (l.open == 0) l.heard_at = core_.now();
+    ++l.open;
+    l.flight(psn) = f;
+    transmit(c, psn);
+  }
+  void transmit(Context& c, wire::Psn psn) {
+    StarLink& l = *c.link;
+    Flight& f = l.flight(psn);
+    f.many = f.many || f.sent_at != 0;
+    f.sent_at = core_.now();
+    f.stale_at = f.sent_at + lifetime(c) + 2 * microsecond();
+    switch (f.kind) {
+      case Flight::Kind::completions: return transmit_completions(c, psn, f);
+      case Flight::Kind::question: return transmit_question(c, psn, f);
+      default: return transmit_data(c, psn, f);
+    }
+  }
+  void transmit_data(Context& c, wire::Psn psn, const Flight& f) {
+    const bool pulls = f.kind == Flight::Kind::pull;
+    wire::Headers& h = start(c, pulls ? wire::Opcode::star_gd : wire::Opcode::star_rd, psn);
+    wire::Capability shown;
+    const Refusal r = contents_.fill(c, f, shown);
+    if (r != Refusal::none) return fail_flight(c, psn, r);
+    const bool atomic = f.kind == Flight::Kind::atomic;
+    wire::StarView::set_opt(h, atomic ? wire::StarOpt::atomic : pulls ? wire::StarOpt::read : wire::StarOpt::write);
+    h.bth.ack_request = true;
+    guard(c, h, shown, lifetime(c));
+    core_.send_packet();
+    core_.out.payload = {};
+  }
+  // Our own gate does not let us read what is to be sent.
+  [[gnu::cold, gnu::noinline]] void fail_flight(Context& c, wire::Psn psn, Refusal why) {
+    StarLink& l = *c.link;
+    Flight f = l.flight(psn);
+    close(c, psn);
+    Operation& op = l.streams[f.stream].at(f.operation);
+    --op.flights;
+    op.failed = true;
+    op.status = f.stream == StarLink::own ? Status::local_protection : Status::remote_access;
+    op.reason = why;
+  }
+  void send_completions(Context& c) {
+    StarLink& l = *c.link;
+    constexpr std::uint32_t most = wire::kStarControlBytes / wire::StarDone::kBytes;
+    l.dones_under_way = true;
+    send(c, {.kind = Flight::Kind::completions,
+             .offset = l.dones_heard,
+             .bytes = std::min(l.dones_posted - l.dones_heard, most)});
+  }
+  void transmit_completions(Context& c, wire::Psn psn, const Flight& f) {
+    StarLink& l = *c.link;
+    std::size_t at = 0;
+    for (std::uint32_t i = f.offset; i != f.offset + f.bytes; ++i, at += wire::StarDone::kBytes) {
+      wire::star_write(scratch_.data() + at, l.dones[i % StarLink::kDones]);
+    }
+    wire::Headers& h = start(c, wire::Opcode::star_cqep, psn);
+    guard(c, h, l.control, lifetime(c));
+    send_scratch(at);
+  }
+  // May this connection use a key that its program has?
+  void ask(Context& c) {
+    c.link->question_under_way = true;
+    send(c, {.kind = Flight::Kind::question, .offset = c.link->wanted.raw()});
+  }
+  void transmit_question(Context& c, wire::Psn psn, const Flight& f) {
+    wire::Headers& h = start(c, wire::Opcode::star_cqep, psn);
+    h.bth.solicited = true;
+    h.reth.address = f.offset;
+    guard(c, h, c.link->control, lifetime(c));
+    core_.send_packet();
+  }
+  void send_again(Context& c, TurnBudget& budget) {
+    StarLink& l = *c.link;
+    for (wire::Psn psn = c.unacked_psn; l.lost != 0 && psn != c.next_psn && !budget.spent(); psn = psn.plus(1)) {
+      Flight& f = l.flight(psn);
+      if (f.kind == Flight::Kind::none || !f.lost) continue;
+      f.lost = false;
+      --l.lost;
+      budget.bytes -= f.bytes;
+      core_.count(Counter::retransmitted_pkts);
+      transmit(c, psn);
+    }
+  }
+  static void lose(StarLink& l, Flight& f) {
+    f.lost = true;
+    ++l.lost;
+  }
+
+  // ---- answers in
+
+  void on_answer(Context& c, const wire::Packet& p) {
+    StarLink& l = *c.link;
+    const wire::Psn psn = p.headers.bth.psn;
+    if (!l.migrated || psn.since(c.unacked_psn) >= c.next_psn.since(c.unacked_psn) || !fits(l.flight(psn), p)) {
+      return core_.refuse(Refusal::star_ghost);
+    }
+    const Flight f = l.flight(psn);
+    core_.count(Counter::acks_rcvd);
+    time_answer(l, f);
+    l.heard_at = core_.now();
+    l.backoff = 0;
+    if (renews(c, f, p)) return;
+    close(c, psn);
+    if (l.window < StarLink::kWindow) ++l.window;
+    conclude_losses(c, f);
+    switch (f.kind) {
+      case Flight::Kind::completions: return completions_heard(c, f, p);
+      case Flight::Kind::question: return granted(c, f, p);
+      default: return operations_.answered(c, f, p);
+    }
+  }
+  [[nodiscard]] static bool fits(const Flight& f, const wire::Packet& p) {
+    const wire::Opcode o = p.headers.bth.opcode;
+    switch (f.kind) {
+      case Flight::Kind::none: return false;
+      case Flight::Kind::push:
+      case Flight::Kind::atomic: return o == wire::Opcode::star_rda;
+      case Flight::Kind::pull: return o == wire::Opcode::star_gda;
+      case Flight::Kind::completions: return o == wire::Opcode::star_ea_up && !p.headers.bth.solicited;
+      case Flight::Kind::question: return o == wire::Opcode::star_ea_up && p.headers.bth.solicited;
+    }
+    return false;
+  }
+  // The epoch of its capability has ended: a new one is asked for, and the packet is sent again with it.
+  [[nodiscard]] bool renews(Context& c, const Flight& f, const wire::Packet& p) {
+    StarLink& l = *c.link;
+    if (wire::StarView::answer(p.headers).refusal != Refusal::star_stale_epoch) return false;
+    if (f.kind == Flight::Kind::completions || f.kind == Flight::Kind::question) return true;  // the state moves anew
+    const auto side = static_cast<Side>(f.stream);
+    const Operation& op = l.streams[side].at(f.operation);
+    if (!StarContents<W>::is_by_key(side, op.kind)) return true;  // its lender posts it anew
+    l.wanted = contents_.forget_grant(c, op);
+    return true;
+  }
+  void close(Context& c, wire::Psn psn) {
+    StarLink& l = *c.link;
+    Flight& f = l.flight(psn);
+    if (f.lost) --l.lost;
+    --l.open;
+    f = Flight{};
+    while (c.unacked_psn != c.next_psn && l.flight(c.unacked_psn).kind == Flight::Kind::none) {
+      c.unacked_psn = c.unacked_psn.plus(1);
+    }
+  }
+  // What was sent well before something that has been answered is lost.
+  void conclude_losses(Context& c, const Flight& answered) {
+    StarLink& l = *c.link;
+    if (l.open == 0) return;
+    const Time reordering = std::max(l.answer_time / 4, microsecond());
+    bool any = false;
+    for (Flight& f : l.flights) {
+      if (f.kind == Flight::Kind::none || f.lost || f.sent_at + reordering >= answered.sent_at) continue;
+      lose(l, f);
+      any = true;
+    }
+    if (any) l.window = std::max(l.window / 2, kLeastWindow);
+  }
+
+  void completions_heard(Context& c, const Flight& f, const wire::Packet& p) {
+    StarLink& l = *c.link;
+    l.dones_under_way = false;
+    if (wire::StarView::answer(p.headers).refusal != Refusal::none) return stateless_side_gone(c);
+    l.dones_heard = f.offset + f.bytes;
+    unblock(l);
+  }
+  void granted(Context& c, const Flight& f, const wire::Packet& p) {
+    StarLink& l = *c.link;
+    l.question_under_way = false;
+    const wire::Key key(f.offset);
+    const Refusal said = wire::StarView::answer(p.headers).refusal;
+    if (said == Refusal::star_no_such_block || said == Refusal::star_peer_gone) return stateless_side_gone(c);
+    wire::Capability g{.key = key};
+    if (said == Refusal::none && p.payload.size() == wire::StarGrant::kBytes) {
+      const auto grant = wire::star_read<wire::StarGrant>(p.payload.near(), 0);
+      if (grant.key == key) g = {.key = key, .rights = grant.rights, .epoch = grant.epoch, .mac = grant.mac};
+    }
+    contents_.keep_grant(c, g);  // without rights: a refusal is remembered until the work that asked has failed
+    if (l.wanted == key) l.wanted = wire::Key{};
+    unblock(l);
+  }
+  // The stateless side knows nothing of this connection any more.
+  void stateless_side_gone(Context& c) {
+    StarLink& l = *c.link;
+    l.remote_broken = l.gone = true;
+    if (l.failing == StarLink::Failing::no && c.sq_done != c.sq_posted) {
+      operations_.begin_failing(c, StarLink::Failing::own_work, Status::retry_exceeded, Refusal::star_peer_gone);
+    }
+  }
+
+  // ---- the stateless side's posts
+
+  void on_wqep(Context& c, const wire::Packet& p) {
+    StarLink& l = *c.link;
+    const auto payload = p.payload.near();
+    Refusal why = Refusal::none;
+    if (p.headers.bth.solicited) {
+      why = payload.size() == wire::StarInitial::kBytes ? Refusal::none : Refusal::star_bad_payload;
+      if (why == Refusal::none) migrate(c, wire::star_read<wire::StarInitial>(payload, 0));
+    } else if (!l.migrated) {
+      why = Refusal::star_not_migrated;
+    } else {
+      why = take_posts(l, payload);
+    }
+    if (why != Refusal::none) core_.refuse(why);
+    if (why == Refusal::star_bad_payload || why == Refusal::star_not_migrated) return;
+    unblock(l);
+    c.owes_ack = true;
+    core_.queue_acknowledgement(c);
+  }
+  void migrate(Context& c, const wire::StarInitial& initial) {
+    StarLink& l = *c.link;
+    const bool first = !l.migrated;
+    l.migrated = true;
+    l.owes_migration_ack = true;
+    l.remote_qpn = initial.qpn;
+    l.control = {
+        .rights = wire::StarRights::control, .epoch = initial.epoch, .base = initial.block, .mac = initial.control};
+    l.rnr_retry = initial.rnr_retry;
+    l.min_rnr_timer = initial.min_rnr_timer;
+    l.saved = initial.saved;
+    if (first) l.heard_at = core_.now();
+    if (initial.broken) l.remote_broken = true;
+  }
+  // All entries are taken, or none.
+  [[nodiscard]] Refusal take_posts(StarLink& l, std::span<const std::byte> payload) {
+    if (payload.size() < wire::StarPosts::kBytes) return Refusal::star_bad_payload;
+    const auto posts = wire::star_read<wire::StarPosts>(payload, 0);
+    std::uint32_t& posted = posts.receives ? l.receives_posted : l.works_posted;
+    if (posts.count == 0) return Refusal::none;  // it asks whether we are there
+    const auto ahead = static_cast<std::int32_t>(posts.first - posted);
+    if (ahead > 0) return Refusal::star_work_ahead;
+    const std::uint32_t done = posts.receives ? receives_done(l) : l.streams[StarLink::remote].ended;
+    const std::uint32_t end = posts.first + posts.count;
+    auto& entries = posts.receives ? l.receives : l.works;
+    const bool again = static_cast<std::int32_t>(end - posted) <= 0;
+    if (again && entries[(end - 1) % StarLink::kRemote].epoch == posts.epoch) return Refusal::star_work_again;
+    if (end - done > StarLink::kRemote) return Refusal::star_bad_payload;
+    std::size_t at = wire::StarPosts::kBytes;
+    for (std::uint32_t i = posts.first; i != end; ++i) {
+      RemoteWork w;
+      if (!read_entry(payload, at, w)) return Refusal::star_bad_payload;
+      w.epoch = posts.epoch;
+      if (static_cast<std::int32_t>(i - done) < 0) continue;  // others may have new capabilities
+      entries[i % StarLink::kRemote] = w;
+      core_.world.write(BusWrite::block, &w, sizeof w);
+    }
+    if (!again) posted = end;
+    return at == payload.size() ? Refusal::none : Refusal::star_bad_payload;
+  }
+  // Receive entries of the stateless side whose completions have been heard.
+  [[nodiscard]] static std::uint32_t receives_done(const StarLink& l) {
+    std::uint32_t done = l.receives_taken;
+    for (std::uint32_t i = l.dones_heard; i != l.dones_posted; ++i) {
+      if (l.dones[i % StarLink::kDones].queue == wire::StarDone::Queue::receive) --done;
+    }
+    const StarStream& s = l.streams[StarLink::own];
+    for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
+      if (s.operations[i % StarStream::kOperations].takes_receive) --done;
+    }
+    return done;
+  }
+  [[nodiscard]] static bool read_entry(std::span<const std::byte> payload, std::size_t& at, RemoteWork& w) {
+    if (payload.size() - at < wire::StarWork::kBytes) return false;
+    const auto from = wire::star_read<wire::StarWork>(payload, at);
+    at += wire::StarWork::kBytes;
+    if (from.kind > static_cast<std::uint8_t>(WorkKind::bind_window)) return false;
+    const bool is_inline = (from.flags & WorkFlags::inline_data) != 0;
+    if (from.length > kMaxMessage) return false;
+    const std::size_t tail = is_inline ? (from.length + 7) & ~7U : from.sges * wire::StarSge::kBytes;
+    if (tail > RemoteWork::kTailBytes || payload.size() - at < tail) return false;
+    w.kind = static_cast<WorkKind>(from.kind);
+    w.flags = from.flags;
+    w.sges = from.sges;
+    w.refusal = from.refusal;
+    w.length = from.length;
+    w.immediate = from.immediate;
+    w.key = from.key;
+    w.address = from.address;
+    w.compare_add = from.compare_add;
+    w.swap = from.swap;
+    std::memcpy(w.tail.data(), payload.data() + at, tail);
+    at += tail;
+    return is_inline || reaches(w, is_atomic(w.kind) ? 8 : w.length);
+  }
+  // Do its elements have so many bytes? A receive's length is their sum; work may not claim more than it has.
+  [[nodiscard]] static bool reaches(const RemoteWork& w, std::uint32_t bytes) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < w.sges; ++i) sum += w.sge(i).length;
+    return sum >= bytes;
+  }
+
+  // ---- after everything
+
+  void settle(Context& c) {
+    if (c.state == QpState::error || !c.link->migrated) return;
+    StarLink& l = *c.link;
+    for (const Side side : {StarLink::own, StarLink::remote}) {
+      if (operations_.ripen(c, side)) unblock(l);
+      if (c.state == QpState::error) return;
+    }
+    operations_.complete_own(c);
+    if (c.state == QpState::error) return;
+    operations_.finish_failing(c);
+    if (c.state == QpState::error) return;
+    note_drained(c);
+    if (ready(c)) core_.schedule(c);
+    arm(c);
+  }
+
+  Core<W>& core_;
+  Completions<W>& completions_;
+  StarContents<W> contents_{core_};
+  StarOperations<W> operations_{core_, completions_, contents_};
+  std::array<std::byte, wire::kStarControlBytes> scratch_;
+};
+
+}  // namespace weft::nic
