@@ -4,8 +4,10 @@
 #include <array>
 #include <vector>
 
+#include "host/device.h"
 #include "nic/on_chip.h"
 #include "wire/frame.h"
+#include "wire/star.h"
 
 namespace weft::lab {
 namespace {
@@ -64,6 +66,29 @@ Measured write_goodput() { return goodput_change(write_header()); }
 
 constexpr auto kConventional = Design::conventional;
 constexpr auto kSrnic = Design::srnic;
+// What a card keeps for stateless connections, which are made for this: the slots that are taken.
+Measured star_state() {
+  class Zeros final : public host::RandomSource {
+    std::uint64_t next() override { return ++value_; }
+    std::uint64_t value_ = 1;
+  } numbers;
+  constexpr std::uint32_t kConnections = 1000;
+  host::Device device({.gids = {wire::Address::v4(10, 0, 0, 1)}, .max_stateless = kConnections}, numbers);
+  const host::Domain domain = *device.create_domain();
+  host::CompletionQueue* cq = *device.create_cq(1);
+  for (std::uint32_t i = 0; i < kConnections; ++i) {
+    if (!device.create_qp(domain, {.send_cq = cq, .receive_cq = cq, .role = host::StarRole::stateless})) return {};
+  }
+  std::size_t taken = 0;
+  for (std::uint32_t slot = 0; slot < device.card().contexts.size(); ++slot) {
+    if (device.card().contexts[slot].qpn.raw() != 0) taken += sizeof(nic::Context);
+  }
+  return static_cast<double>(taken) / kConnections;
+}
+Measured star_header() { return static_cast<double>(wire::StarHeader::kBytes); }
+Measured star_types() { return static_cast<double>(wire::kStarTypes); }
+Measured star_guard() { return static_cast<double>(wire::StarGuard::kBytes); }
+
 constexpr std::array kMeasures{
     CardMeasure{"conventional_receive_buffer", "MB at 10 000 queue pairs, as the next ones",
                 on_chip<kConventional, Structure::receive_buffer>},
@@ -88,7 +113,11 @@ constexpr std::array kMeasures{
     CardMeasure{"send_header", "B, srnic", send_header},
     CardMeasure{"write_header", "B, srnic", write_header},
     CardMeasure{"send_goodput", "% that srnic's header changes goodput by at 1024 bytes", send_goodput},
-    CardMeasure{"write_goodput", "%", write_goodput}};
+    CardMeasure{"write_goodput", "%", write_goodput},
+    CardMeasure{"star_state", "B on a card for a connection that is stateless there", star_state},
+    CardMeasure{"star_header", "B of StaR's header", star_header},
+    CardMeasure{"star_types", "types of StaR packets", star_types},
+    CardMeasure{"star_guard", "B more with a capability", star_guard}};
 
 }  // namespace
 
