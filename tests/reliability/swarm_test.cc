@@ -29,9 +29,12 @@ std::string bursts_in_words() {
   return words("WEFT_TEST_BURSTS=", usual_burst_bytes()) + words("WEFT_TEST_ONE_COPY=", usual_one_copy_bytes());
 }
 std::string replay_line(std::uint64_t seed) {
-  const bool srnic = usual_dialect() == nic::Dialect::srnic;
-  return std::string("replay: ") + (srnic ? "WEFT_TEST_DIALECT=srnic " : "") + bursts_in_words() +
-         "WEFT_SEED=" + std::to_string(seed) + " build/tests/swarm_test";
+  const char* dialect = usual_dialect() == nic::Dialect::srnic  ? "WEFT_TEST_DIALECT=srnic "
+                        : usual_dialect() != nic::Dialect::star ? ""
+                        : usual_first_is_stateless()            ? "WEFT_TEST_DIALECT=star_first "
+                                                                : "WEFT_TEST_DIALECT=star ";
+  return std::string("replay: ") + dialect + bursts_in_words() + "WEFT_SEED=" + std::to_string(seed) +
+         " build/tests/swarm_test";
 }
 
 TEST(Swarm, AnotherProcessGivesTheSameDigest) {
@@ -48,6 +51,9 @@ void expect_variety(const nic::Counters& met) {
                                    retransmitted_pkts, read_responses_resent,  req_cqe_error,         resp_cqe_error};
   if (usual_dialect() == nic::Dialect::srnic) {
     wanted.insert(wanted.end(), {placed_early, recoveries_entered, recoveries_left, fast_exits, ecn_marked_pkts});
+  } else if (usual_dialect() == nic::Dialect::star) {
+    wanted = {retry_exceeded_err, local_ack_timeout_err, out_of_buffer,
+              retransmitted_pkts, req_cqe_error,         resp_cqe_error};
   } else {
     wanted.push_back(implied_nak_seq_err);
   }
