@@ -22,6 +22,7 @@ TEST(Opcodes, AllTwoHundredFiftySixAreAsTheModelSays) {
     const OpcodeInfo& o = info(static_cast<Opcode>(code));
     const model::Line* line = model::find(static_cast<std::uint8_t>(code));
     ASSERT_EQ(o.known(), line != nullptr);
+    if (o.verb == Verb::star) continue;  // no BTH has it: star_test.cc
     if (line == nullptr) {
       EXPECT_EQ(o.header_bytes, 0);
       EXPECT_TRUE(o.name.empty());
