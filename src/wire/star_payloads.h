@@ -142,7 +142,6 @@ struct StarInitial {
   std::uint64_t block = 0;                                   // where its completions go: number and generation
   std::uint8_t epoch = 0;                                    // of `control`
   std::uint8_t rnr_retry = 0, min_rnr_timer = 0, saved = 0;  // saved: atomics that it can replay
-  bool connected = false;                                    // it may post work to its send queue: rnr_retry counts
   bool broken = false;                                       // it has broken, and takes nothing more
   StarMac control{};                                         // of the capability for the block
   friend constexpr bool operator==(const StarInitial&, const StarInitial&) = default;
@@ -154,7 +153,6 @@ struct StarInitial {
             .rnr_retry = get<std::uint8_t, 17>(b),
             .min_rnr_timer = get<std::uint8_t, 18>(b),
             .saved = get<std::uint8_t, 19>(b),
-            .connected = get<std::uint8_t, 20>(b) != 0,
             .broken = get<std::uint8_t, 21>(b) != 0,
             .control = get_array<24, 16, std::uint8_t>(b)};
   }
@@ -166,11 +164,11 @@ struct StarInitial {
     put<std::uint8_t, 17>(b, rnr_retry);
     put<std::uint8_t, 18>(b, min_rnr_timer);
     put<std::uint8_t, 19>(b, saved);
-    put<std::uint32_t, 20>(b, (connected ? 1U << 24 : 0) | (broken ? 1U << 16 : 0));
+    put<std::uint32_t, 20>(b, broken ? 1U << 16 : 0);
     put_array<24>(b, control);
   }
 };
-static_assert(round_trips(StarInitial{Qpn(1), 2, 3, 4, 5, 6, true, true, {7}}));
+static_assert(round_trips(StarInitial{Qpn(1), 2, 3, 4, 5, 6, true, {7}}));
 
 // In an EA to the stateless side: what has been heard of its posts, and how many entries there is room for.
 struct StarHeard {

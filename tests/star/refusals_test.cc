@@ -83,6 +83,47 @@ TEST_F(StarRefusals, star_bad_payload) {
   EXPECT_EQ(b.node().counted(Refusal::star_bad_payload), 1U);
 }
 
+// A status or a reason that does not exist would name a counter that does not.
+TEST_F(StarRefusals, CompletionsWithStatusesThatDoNotExistAreRefused) {
+  b.post({.id = 1, .kind = WorkKind::send, .local = {{0, 64}}});
+  settle();
+  std::array<std::byte, wire::StarDone::kBytes> payload;
+  for (const wire::StarDone& d :
+       {wire::StarDone{.status = 0xFF}, wire::StarDone{.status = 9, .reason = Refusal{0xFF}}}) {
+    wire::star_write(payload.data(), d);
+    send_completions(payload);
+  }
+  EXPECT_EQ(b.node().counted(Refusal::star_bad_payload), 2U);
+  EXPECT_EQ(b.qp().state(), nic::QpState::rts);
+}
+
+// A READ with inline data would put it into a receive that nobody has taken.
+TEST_F(StarRefusals, WorkThatReadsCarriesNoData) {
+  a.receive(1, {{0, 64}});
+  settle();
+  const std::vector<std::byte> before(a.node().arena.bytes.begin(), a.node().arena.bytes.end());
+  std::array<std::byte, wire::StarPosts::kBytes + wire::StarWork::kBytes + 64> payload{};
+  wire::star_write(payload.data(), wire::StarPosts{.count = 1});
+  wire::star_write(payload.data() + wire::StarPosts::kBytes,
+                   wire::StarWork{.kind = static_cast<std::uint8_t>(WorkKind::read),
+                                  .flags = nic::WorkFlags::inline_data,
+                                  .length = 64,
+                                  .key = a.node().arena.key,
+                                  .address = a.node().arena.address});
+  send_up(wire::Opcode::star_wqep, payload);
+  EXPECT_EQ(a.node().counted(Refusal::star_bad_payload), 1U);
+  EXPECT_TRUE(std::ranges::equal(a.node().arena.bytes, before));
+}
+
+// No capability can be asked for key 0, which is nobody's: the work fails, and does not wait for ever.
+TEST_F(StarRefusals, KeyZeroIsNobodys) {
+  Node& client = a.node();
+  const nic::Sge from = client.arena.sge(0, 64);
+  ASSERT_EQ(client.host.post(a.qp(), {.id = 1, .kind = WorkKind::write, .sges = {&from, 1}}), host::Error::none);
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(statuses(client), ElementsAre(Status::remote_access));
+}
+
 // A completion of work that was never posted, or has ended, completes nothing.
 TEST_F(StarRefusals, CompletionsOfNothingChangeNothing) {
   settle();

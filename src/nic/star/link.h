@@ -48,7 +48,6 @@ struct Flight {
 struct Operation {
   WorkKind kind{};
   bool all_sent = false;
-  bool ripe = false;  // its data is where it belongs, and so is that of all before it
   bool takes_receive = false;
   bool failed = false;  // with these:
   Status status{};

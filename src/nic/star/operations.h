@@ -82,7 +82,8 @@ class StarOperations {
     if (f.kind == Flight::Kind::push && f.many) op.safe_at = std::max(op.safe_at, f.stale_at);
     if (op.failed) return;
     const Refusal said = wire::StarView::answer(p.headers).refusal;
-    if (said != Refusal::none) return fail(op, refused_status(side), side == StarLink::own ? said_by_peer(said) : said);
+    if (said != Refusal::none)
+      return fail(op, refused_status(side), side == StarLink::own ? Refusal::peer_access_error : said);
     const std::size_t expected = f.kind == Flight::Kind::pull ? f.bytes : f.kind == Flight::Kind::atomic ? 8 : 0;
     if (p.payload.size() != expected) return fail(op, Status::bad_response, Refusal::response_bad_length);
     if (expected == 0) return;
@@ -108,7 +109,6 @@ class StarOperations {
         if (l.failing == StarLink::Failing::no) fail_operation(c, side, op);
         break;
       }
-      op.ripe = true;
       ++s.ripened;
       side == StarLink::own ? announce_own(l, c, op) : end_remote(c, op);
     }
@@ -261,8 +261,9 @@ class StarOperations {
   bool find_key(Context& c, const Work& w) {
     using R = wire::StarRights;
     StarLink& l = *c.link;
-    const bool one_sided = !StarContents<W>::takes_receive(w.kind) || w.kind == WorkKind::write_immediate;
-    if (!one_sided || (w.length == 0 && !is_atomic(w.kind))) return true;
+    const bool by_key = StarContents<W>::is_by_key(StarLink::own, w.kind);
+    if (!by_key || (w.length == 0 && !is_atomic(w.kind))) return true;
+    if (w.key == 0) return fail_next(c, Status::remote_access, Refusal::peer_access_error);  // nobody's
     const wire::Capability* g = StarContents<W>::granted(l, wire::Key(w.key));
     if (g == nullptr) {
       l.wanted = wire::Key(w.key);
@@ -411,7 +412,6 @@ class StarOperations {
   [[nodiscard]] static Status refused_status(Side side) {
     return side == StarLink::own ? Status::remote_access : Status::local_protection;
   }
-  [[nodiscard]] static Refusal said_by_peer(Refusal) { return Refusal::peer_access_error; }
 
   void announce_own(StarLink& l, const Context& c, Operation& op) {
     if (!op.takes_receive) return;

@@ -17,6 +17,7 @@
 #include "nic/star/contents.h"
 #include "nic/star/link.h"
 #include "nic/star/operations.h"
+#include "wire/lane_number.h"
 
 namespace weft::nic {
 
@@ -229,7 +230,7 @@ class Stateful {
     h.bth.destination = c.qpn;  // the stateful side's, in both directions
     h.reth = {};
     wire::StarView::set_opt(h, wire::StarOpt::send);
-    wire::StarView::set_lane(h, static_cast<std::uint8_t>(c.link->remote_qpn.raw() >> 17));
+    wire::StarView::set_lane(h, wire::lane_number(c.link->remote_qpn));
     return h;
   }
   void guard(const Context& c, wire::Headers& h, const wire::Capability& shown, Time good_for) {
@@ -520,7 +521,9 @@ class Stateful {
     at += wire::StarWork::kBytes;
     if (from.kind > static_cast<std::uint8_t>(WorkKind::bind_window)) return false;
     const bool is_inline = (from.flags & WorkFlags::inline_data) != 0;
-    if (from.length > kMaxMessage) return false;
+    if (from.length > kMaxMessage || from.refusal >= Refusal::count_) return false;
+    // What reads, or changes keys, carries no data.
+    if (is_inline && from.kind > static_cast<std::uint8_t>(WorkKind::write_immediate)) return false;
     const std::size_t tail = is_inline ? (from.length + 7) & ~7U : from.sges * wire::StarSge::kBytes;
     if (tail > RemoteWork::kTailBytes || payload.size() - at < tail) return false;
     w.kind = static_cast<WorkKind>(from.kind);

@@ -11,6 +11,7 @@
 #include "nic/host_memory.h"
 #include "nic/rc/local_work.h"
 #include "nic/scatter_gather.h"
+#include "wire/lane_number.h"
 #include "wire/star_payloads.h"
 
 namespace weft::nic {
@@ -257,7 +258,7 @@ class Stateless {
     StatelessBlock* b = block_of(p, why);
     if (b == nullptr) return refuse(p, why);
     const auto payload = p.payload.near();
-    if (payload.size() % wire::StarDone::kBytes != 0) return refuse(p, Refusal::star_bad_payload);
+    if (!makes_sense(payload)) return refuse(p, Refusal::star_bad_payload);
     const wire::Psn psn = p.headers.bth.psn;
     if (b->context.state == QpState::error && psn != b->last_completions) return refuse(p, Refusal::star_peer_gone);
     for (std::size_t at = 0; at < payload.size(); at += wire::StarDone::kBytes) {
@@ -271,6 +272,15 @@ class Stateless {
     b->note_heard(core_.now());
     answer(p, Refusal::none);
     if (b->context.state != QpState::error) on_post(*b);  // there is room for more of what was posted
+  }
+  // Whole completions, with statuses and reasons that exist: they come from the peer.
+  [[nodiscard]] static bool makes_sense(std::span<const std::byte> payload) {
+    if (payload.size() % wire::StarDone::kBytes != 0) return false;
+    for (std::size_t at = 0; at < payload.size(); at += wire::StarDone::kBytes) {
+      const auto d = wire::star_read<wire::StarDone>(payload, at);
+      if (d.status > static_cast<std::uint8_t>(Status::fatal) || d.reason >= Refusal::count_) return false;
+    }
+    return true;
   }
   [[nodiscard]] bool has_room(std::uint32_t cq) const {
     const CompletionRing& ring = core_.state.cqs[cq];
@@ -401,7 +411,7 @@ class Stateless {
     wire::Headers& h = core_.start_packet(c, wire::Opcode::star_wqep, wire::Psn{});
     h.reth.address = 0;
     wire::StarView::set_opt(h, wire::StarOpt::send);
-    wire::StarView::set_lane(h, static_cast<std::uint8_t>(c.qpn.raw() >> 17));
+    wire::StarView::set_lane(h, wire::lane_number(c.qpn));
     wire::StarView::set_answer(h, {Refusal::none, clock()});
     return h;
   }
@@ -419,7 +429,6 @@ class Stateless {
                                                         .rnr_retry = c.rnr_retry,
                                                         .min_rnr_timer = c.min_rnr_timer,
                                                         .saved = c.saved_size,
-                                                        .connected = c.state != QpState::rtr,
                                                         .broken = c.state == QpState::error,
                                                         .control = control.mac});
     send_scratch(wire::StarInitial::kBytes);
