@@ -172,9 +172,10 @@ class Core {
     return out.headers;
   }
   // Is this message the last that there is to send? It is this queue pair's turn: it does not stand among those that
-  // are ready.
+  // are ready. Those that wait for room at the peer become ready one after the other, each when the turn before has
+  // ended: what they send follows at once.
   [[nodiscard]] bool is_last(const Context& c, std::uint32_t entry) const {
-    return entry + 1 == c.sq_posted && state.ready.empty();
+    return entry + 1 == c.sq_posted && state.ready.empty() && !others_wait(c);
   }
   void send_packet() {
     out.headers.bth.pad = static_cast<std::uint8_t>(-out.payload_bytes & 3);
@@ -201,6 +202,9 @@ class Core {
   }
 
  private:
+  [[nodiscard]] bool others_wait(const Context& c) const {
+    return c.peer_slot != kNoPeer && state.peers[c.peer_slot].first != kNone;
+  }
   [[gnu::cold, gnu::noinline]] void overflow(std::uint32_t cq_number) {
     CompletionRing& cq = state.cqs[cq_number];
     refuse(Refusal::cq_overflow);

@@ -74,9 +74,9 @@ class LonelyCard {
                                    {memory.data(), memory.size(), kAddress, nic::Rights::local_write, page_bytes});
   }
 
-  host::QueuePair& add_qp() {
+  host::QueuePair& add_qp(wire::Service service = wire::Service::uc) {
     host::QueuePair& qp = **device_.create_qp(
-        domain, {.service = wire::Service::uc, .limits = {.send_entries = kEntries}, .send_cq = cq, .receive_cq = cq});
+        domain, {.service = service, .limits = {.send_entries = kEntries}, .send_cq = cq, .receive_cq = cq});
     bring_up(qp);
     return qp;
   }
@@ -90,9 +90,11 @@ class LonelyCard {
       a.state = to;
       if (qp.modify(a, M::state | mask) != host::Error::none) throw std::logic_error("modify");
     };
+    const bool rc = qp.options().service == wire::Service::rc;
     go(nic::QpState::init, M::pkey_index | M::port | M::rights);
-    go(nic::QpState::rtr, M::path | M::mtu | M::peer_qpn | M::receive_psn);
-    go(nic::QpState::rts, M::send_psn);
+    go(nic::QpState::rtr,
+       M::path | M::mtu | M::peer_qpn | M::receive_psn | (rc ? M::max_peer_reads | M::min_rnr_timer : 0));
+    go(nic::QpState::rts, M::send_psn | (rc ? M::ack_timeout | M::retry_count | M::rnr_retry | M::max_reads : 0));
     hear();
   }
   void send(host::QueuePair& qp, std::uint64_t offset, std::uint32_t bytes) {
@@ -114,6 +116,16 @@ class LonelyCard {
   void turn_all() {
     hear();
     while (card_.has_work()) card_.transmit(0, 1);
+  }
+  // The peer acknowledges all that this reliable connection has sent.
+  void acknowledge(const host::QueuePair& qp) {
+    wire::Packet ack;
+    ack.flow = {.source = qp.context().peer, .destination = device_.config().gids[0]};
+    ack.headers.bth.opcode = wire::Opcode::rc_ack;
+    ack.headers.bth.destination = qp.qpn();
+    ack.headers.bth.psn = qp.context().next_psn.plus(~0U);
+    ack.headers.aeth.syndrome = wire::Syndrome::kNoCredits;
+    card_.on_packet(0, ack);
   }
   [[nodiscard]] bool has_work() const { return card_.has_work(); }
   [[nodiscard]] std::uint64_t counted(nic::Counter c) const { return device_.card().counters.get(c); }
