@@ -1,6 +1,7 @@
 // What the kernel lets through in datagrams of a few packets each, over UDP at the loopback address: a stream without a
 // protocol. One thread checksums 4 KB packets where they lie and sends so many of them as one datagram; the other takes
-// them, checksums each and places it. The card does that, and more.
+// them, checksums each and places it. The card does that, and more. Both sides have so many buffers of 64 KB and use
+// them in turn, as connections with a buffer each do.
 //
 //   build/bench/datagrams [ROUNDS]
 #include <algorithm>
@@ -30,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kData = 4096, kBetween = 16;  // ICRC and the next one's BTH
 constexpr std::size_t kMost = 15;                   // packets of a datagram
 constexpr std::size_t kPackets = 240'000;           // of a round
-constexpr std::size_t kMessage = 16 * kData;        // what is sent, again and again, as perftest does
+constexpr std::size_t kMessage = 16 * kData;        // a buffer
 constexpr auto kPatience = std::chrono::seconds(2);
 
 Descriptor open_socket(SocketAddress& name) {
@@ -46,8 +47,12 @@ Descriptor open_socket(SocketAddress& name) {
 
 class Stream {
  public:
-  explicit Stream(std::size_t packets)
-      : packets_(packets), datagrams_(kPackets / packets), datagram_bytes_(packets * (kBetween + kData) + kBetween) {
+  Stream(std::size_t packets, std::size_t buffers)
+      : packets_(packets),
+        datagrams_(kPackets / packets),
+        datagram_bytes_(packets * (kBetween + kData) + kBetween),
+        from_(buffers * kMessage, std::byte{1}),
+        to_(buffers * kMessage) {
     SocketAddress to{}, from{};
     in_ = open_socket(to);
     out_ = open_socket(from);
@@ -75,19 +80,19 @@ class Stream {
 
  private:
   bool send() {
-    std::vector<std::byte> message(kMessage, std::byte{1}), between(kMost * kBetween + kBetween);
+    std::vector<std::byte> between(kMost * kBetween + kBetween);
     std::array<iovec, 2 * kMost + 1> parts{};
     std::size_t at = 0;
     for (std::size_t i = 0; i < datagrams_; ++i) {
       if (!await(i + 1 - std::min(i + 1, window_))) return false;
       std::size_t count = 0;
-      for (std::size_t p = 0; p < packets_; ++p, at = (at + kData) % kMessage) {
-        const std::span<const std::byte> data(message.data() + at, kData);
+      for (std::size_t p = 0; p < packets_; ++p, at = (at + kData) % from_.size()) {
+        const std::span<const std::byte> data(from_.data() + at, kData);
         std::byte* const header = between.data() + p * kBetween;
         wire::store_icrc(std::span<std::byte, wire::kIcrcBytes>(header + kBetween, wire::kIcrcBytes),
                          wire::icrc_extend(0, data));
         parts[count++] = {header, kBetween};
-        parts[count++] = {message.data() + at, kData};
+        parts[count++] = {from_.data() + at, kData};
       }
       parts[count++] = {between.data() + packets_ * kBetween, kBetween};
       msghdr m{};
@@ -107,23 +112,24 @@ class Stream {
   }
   void take() {
     stay_on(1);
-    std::vector<std::byte> datagram(1 << 16), memory(kMessage);
+    std::vector<std::byte> datagram(1 << 16);
     std::size_t at = 0;
     while (!over_.load(std::memory_order_relaxed)) {
       const ssize_t got = recv(in_.get(), datagram.data(), datagram.size(), 0);
       if (got < 0) continue;
-      for (std::size_t p = 0; p < packets_; ++p, at = (at + kData) % kMessage) {
+      for (std::size_t p = 0; p < packets_; ++p, at = (at + kData) % to_.size()) {
         const std::byte* const begin = datagram.data() + p * (kBetween + kData) + kBetween;
         const std::span<const std::byte> data(begin, kData);
         const std::span<const std::byte, wire::kIcrcBytes> icrc(begin + kData, wire::kIcrcBytes);
         if (wire::icrc_extend(0, data) != wire::load_icrc(icrc)) wrong_ = true;
-        std::memcpy(memory.data() + at, data.data(), kData);
+        std::memcpy(to_.data() + at, data.data(), kData);
       }
       taken_.fetch_add(1, std::memory_order_release);
     }
   }
 
   std::size_t packets_, datagrams_, datagram_bytes_, window_ = 0;
+  std::vector<std::byte> from_, to_;
   bool good_ = false;
   Descriptor in_, out_;
   bool wrong_ = false;  // some checksum
@@ -134,21 +140,26 @@ class Stream {
 }  // namespace
 
 int run(std::size_t rounds) {
-  constexpr std::array<std::size_t, 4> kSizes{1, 4, 8, kMost};
-  std::array<std::vector<double>, kSizes.size()> took;
+  struct Row {
+    std::size_t packets, buffers;
+    std::vector<double> took{};
+  };
+  std::array rows{Row{1, 1},      Row{4, 1},       Row{8, 1},        Row{kMost, 1},
+                  Row{kMost, 16}, Row{kMost, 128}, Row{kMost, 1024}, Row{kMost, 4096}};
   for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < kSizes.size(); ++i) {
-      const auto one = Stream(kSizes[i]).run();
+    for (Row& row : rows) {
+      const auto one = Stream(row.packets, row.buffers).run();
       if (!one) return fmt::print(stderr, "a datagram was lost or damaged, or there is no loopback address\n"), 1;
-      took[i].push_back(*one);
+      row.took.push_back(*one);
     }
   }
-  for (std::size_t i = 0; i < kSizes.size(); ++i) {
-    std::sort(took[i].begin(), took[i].end());
-    const double median = took[i][rounds / 2];
-    fmt::print("{:>2} packets  {:5.2f} us a datagram  {:5.1f} Gb/s (median of {}, {:.2f} to {:.2f} us)\n", kSizes[i],
-               median, static_cast<double>(kSizes[i] * kData) * 8 / median / 1e3, rounds, took[i].front(),
-               took[i].back());
+  for (Row& row : rows) {
+    std::sort(row.took.begin(), row.took.end());
+    const double median = row.took[rounds / 2];
+    fmt::print(
+        "{:>2} packets  {:>4} buffers  {:5.2f} us a datagram  {:5.1f} Gb/s (median of {}, {:.2f} to {:.2f} us)\n",
+        row.packets, row.buffers, median, static_cast<double>(row.packets * kData) * 8 / median / 1e3, rounds,
+        row.took.front(), row.took.back());
   }
   return 0;
 }
