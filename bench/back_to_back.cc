@@ -113,6 +113,7 @@ const std::vector<Row>& rows() {
       {"write64", write, 64, 64, 4, direct::Icrc::none},
       {"write64_10kqps", write, 64, 10'000, 4, direct::Icrc::none},
       {"single64", write, 64, 64, 1, direct::Icrc::none},
+      {"single64_srnic", write, 64, 64, 1, direct::Icrc::none, nic::Dialect::srnic},
       {"single64_10kqps", write, 64, 10'000, 1, direct::Icrc::none},
       {"write64_icrc", write, 64, 64, 4, direct::Icrc::both_ends},
       {"write4k", write, 4096, 64, 4, direct::Icrc::none},
