@@ -151,6 +151,8 @@ TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
   refused(base + "qps = 10000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
   refused(base + "qps = 10000\nreceive_depth = 32768" + series, 7, "16777216 are allowed");
   refused(base + "switch_buffer = '12 MB'" + series, 6, "one client has a cable");
+  refused(base + "pause = true\nreceive_buffer_bytes = '8 KB'" + series, 7,
+          "come in while a neighbour is told to pause");
   refused(base + "clients = 4\nswitch_alpha = 0.5" + series, 7, "which is 0");
   refused(base + "depth = 8\nsignal_every = 9" + series, 7, "signal_every is 9, and only 8 are under way (depth)");
   refused(base + "inline_bytes = 1024\nmax_inline = 512" + series, 7, "the card's max_inline is");

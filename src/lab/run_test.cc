@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/profile_shelf.h"
+#include "lab/testbed.h"
 
 namespace weft::lab {
 namespace {
@@ -224,6 +225,24 @@ TEST(Run, AFullReceiveBufferPausesThePeerOrLosesPackets) {
   s.profile.chip.pause = false;
   s.profile.chip.receive_buffer_bytes = 8192;
   EXPECT_GT(values(s).at("retransmitted_percent"), 0);
+}
+
+// However long the cable is: what comes until the peer has heard of it has room.
+TEST(Run, APausedPeerIsHeardOutWhateverTheCable) {
+  for (const Time delay : {nanoseconds(20), microseconds(1), microseconds(20)}) {
+    Setting s = setting("connectx6");
+    s.qps = 1024;
+    s.depth = 4;
+    s.profile.chip.misses_under_way = 2;
+    s.link_delay = delay;
+    const sim::Link link(link_for(s), {}, {});
+    s.profile.chip.receive_buffer_bytes = sim::pause_headroom(link, link) + 4096;
+    const Values v = values(s);
+    EXPECT_EQ(v.at("dropped_percent"), 0) << delay;
+    EXPECT_EQ(v.at("retransmitted_percent"), 0) << delay;
+    EXPECT_GT(v.at("pausing_percent"), 10) << delay;
+    EXPECT_GT(v.at("paused_percent"), 10) << delay;
+  }
 }
 
 // Four clients have the server's card do more than it can: it pauses the switch's port, and the switch pauses them.

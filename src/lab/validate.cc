@@ -12,13 +12,24 @@ namespace weft::lab {
 
 namespace {
 
+// What comes over a cable until the other end has heard that it should pause.
+std::uint64_t headroom_of(const Setting& s) {
+  const sim::Link link(link_for(s), {}, {});
+  return sim::pause_headroom(link, link);
+}
+
+std::string validate_pauses(const Setting& s) {
+  if (!can_pause(s) || s.profile.chip.receive_buffer_bytes > headroom_of(s)) return {};
+  return fmt::format("receive_buffer_bytes is {}, and {} come in while a neighbour is told to pause",
+                     s.profile.chip.receive_buffer_bytes, headroom_of(s));
+}
+
 std::string validate_switch(const Setting& s) {
   if (s.switch_alpha > 0 && s.switch_buffer_bytes == 0) return "switch_alpha is a share of switch_buffer, which is 0";
   if (s.switch_buffer_bytes == 0) return {};
   if (s.clients == 1) return "switch_buffer is of a switch, and one client has a cable";
   if (!s.profile.chip.pause) return {};
-  const sim::Link link(link_for(s), {}, {});
-  const std::uint64_t headroom = (s.clients + std::uint64_t{1}) * sim::pause_headroom(link, link);
+  const std::uint64_t headroom = (s.clients + std::uint64_t{1}) * headroom_of(s);
   if (s.switch_buffer_bytes > headroom) return {};
   return fmt::format("switch_buffer is {} bytes, and its {} ports need {} for what comes while they pause",
                      s.switch_buffer_bytes, s.clients + 1, headroom);
@@ -54,6 +65,7 @@ std::string validate(const Setting& s) {
     return fmt::format("{} queue pairs with {} receives each: {} are allowed", s.qps, receive_depth(s), kMostUnderWay);
   }
   if (std::string why = validate_switch(s); !why.empty()) return why;
+  if (std::string why = validate_pauses(s); !why.empty()) return why;
   return does_not_fit(s.profile);
 }
 
