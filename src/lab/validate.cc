@@ -54,6 +54,10 @@ std::string validate(const Setting& s) {
     return fmt::format("inline_bytes is {}, and the card's max_inline is {}", s.inline_bytes,
                        s.profile.device.max_inline);
   }
+  if (s.profile.device.dialect == nic::Dialect::roce &&
+      s.profile.device.card.congestion != nic::CongestionControl::none) {
+    return "congestion is dctcp, and roce has no congestion control here: none, or another dialect";
+  }
   if (s.pattern == Pattern::ping_pong && (s.operation != Operation::send || s.clients != 1)) {
     return "ping_pong is for SENDs between two hosts";
   }
