@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 WEFT = sys.argv.pop()
+EXPERIMENTS_PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "experiments.md")
 SERVICES = {"RC": 13, "UC": 2, "UD": 1}
 
 
@@ -328,6 +329,17 @@ metric = "mac_gbps"
         done = weft("reproduce", *absent, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([(c["id"], c["verdict"]) for c in json.loads(done.stdout)], [(a, "absent") for a in absent])
+
+    def test_the_sample_plan_of_the_docs_does_what_they_say(self):
+        with open(EXPERIMENTS_PAGE, encoding="utf-8") as file:
+            page = file.read()
+        plan = page[page.index("```toml\n[experiment]") + len("```toml\n"):]
+        self.write(f"{self.folder.name}/sample.toml", plan[:plan.index("```")])
+        arrive = re.search(r"exits with 1, because ([\d.]+) Gb/s arrive", page)
+        done = weft("sim", f"{self.folder.name}/sample.toml", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(f"{json.loads(done.stdout)[0]['measured']:.1f}", arrive[1])
+        self.assertEqual(weft("sim", f"{self.folder.name}/sample.toml", "--quick").returncode, 0)
 
     def test_settings_and_metrics_are_listed(self):
         settings = weft("sim", "--settings").stdout
