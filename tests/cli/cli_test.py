@@ -316,10 +316,13 @@ metric = "mac_gbps"
             self.assertIn(known, text)
 
     def test_what_sensitivity_would_ignore_is_refused(self):
-        for option in ["--seeds=3", "--csv=x.csv"]:
-            done = weft("reproduce", "srnic-fig10b", "--sensitivity", option)
-            self.assertEqual(done.returncode, 2, option)
-            self.assertIn("--sensitivity", done.stderr)
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--csv=x.csv", says="--sensitivity")
+
+    def test_sensitivity_judges_by_as_many_seeds_as_verdicts(self):
+        for more, seeds in [([], 3), (["--seeds", "2"], 2)]:
+            done = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--json", *more)
+            self.assertEqual({r["seeds"] for r in json.loads(done.stdout)}, {seeds}, done.stderr)
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--seeds", "0", says="--seeds")
 
     def test_claims_that_nothing_measures_are_absent_and_say_why(self):
         text = weft("reproduce", "--list").stdout
@@ -352,9 +355,13 @@ metric = "mac_gbps"
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [r for r in json.loads(done.stdout) if r["row"] == "SRNIC"]
         self.assertTrue(rows[0]["flips"])
-        self.assertEqual((rows[0]["profile"], rows[0]["parameter"]), ("srnic", "pcie.read_latency"))
+        self.assertEqual([(r["profile"], r["parameter"]) for r in rows[:3]], [
+            ("srnic", "doorbell_carries_work"), ("srnic", "pcie.read_latency"), ("srnic", "pcie.read_latency")])
         with open(f"{self.folder.name}/sensitivity.html", encoding="utf-8") as file:
             self.assertIn("pcie.read_latency", file.read())
+        self.assertEqual(weft("reproduce", "srnic-fig10b", "--quick", "--report", self.folder.name).returncode, 0)
+        with open(f"{self.folder.name}/index.html", encoding="utf-8") as file:
+            self.assertIn('href="sensitivity.html"', file.read())
         own = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--range", "pcie.read_latency=1 us..1.2 us")
         self.assertNotIn("srnic pcie.read_latency                       880 ns", own.stdout)
         self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--range", "pcie.lane=1..2", says="pcie.lanes")
