@@ -147,6 +147,7 @@ TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
   refused(base + "mtu = 1000" + series, 6, "A: mtu is 256, 512, 1024, 2048 or 4096, not 1000");
   refused(base + "mtu = 4096\nport_mtu = 1024" + series, 7, "the card's port_mtu is 1024");
   refused(base + "page_bytes = 5000" + series, 6, "page_bytes is a power of two");
+  refused(base + "bytes = 8192\nregion_bytes = '4 KB'" + series, 7, "region_bytes is 4096, and a message has 8192");
   refused(base + "clients = 4\nqps = 3" + series, 7, "3 queue pairs for 4 clients");
   refused(base + "qps = 10000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
   refused(base + "qps = 10000\nreceive_depth = 32768" + series, 7, "16777216 are allowed");

@@ -117,6 +117,20 @@ TEST(Run, AnsweredReadsAreUnderWayToo) {
   }
 }
 
+// Over a long cable so many READs are answered in a round trip as may be under way.
+TEST(Run, AsManyReadsAreUnderWayAsTheCardMayHave) {
+  Setting s = setting("connectx6");
+  s.operation = Operation::read;
+  s.bytes = 64;
+  s.qps = s.threads = 1;
+  s.depth = 128;
+  s.link_delay = microseconds(20);
+  s.messages = 2'000;
+  const double usual = values(s).at("message_rate");
+  s.profile.device.max_reads *= 4;
+  EXPECT_NEAR(values(s).at("message_rate") / usual, 4, 0.1);
+}
+
 // A thousand connections: the card with a cache of their state slows down, the one that fetches and drops does not.
 TEST(Run, ManyConnectionsCostTheConventionalCardOnly) {
   for (const auto& [name, keeps] : {std::pair{"srnic", true}, {"connectx6", false}}) {

@@ -141,7 +141,7 @@ void Testbed::bring_up(const Setting& setting, host::QueuePair& qp, const wire::
   a.peer_qpn = peer_qpn;
   a.mtu = static_cast<std::uint16_t>(setting.mtu);
   a.max_reads = a.max_peer_reads =
-      static_cast<std::uint8_t>(std::min<std::uint32_t>({setting.depth, 16, setting.profile.device.max_reads}));
+      static_cast<std::uint8_t>(std::min<std::uint32_t>(setting.depth, setting.profile.device.max_reads));
   a.ack_timeout = static_cast<std::uint8_t>(setting.ack_timeout);
   const auto go = [&](nic::QpState to, std::uint32_t mask) {
     a.state = to;

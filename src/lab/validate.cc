@@ -43,6 +43,9 @@ std::string validate(const Setting& s) {
   if (!std::has_single_bit(s.mtu)) return fmt::format("mtu is 256, 512, 1024, 2048 or 4096, not {}", s.mtu);
   if (s.mtu > port_mtu) return fmt::format("mtu is {}, and the card's port_mtu is {}", s.mtu, port_mtu);
   if (!std::has_single_bit(s.page_bytes)) return fmt::format("page_bytes is a power of two, not {}", s.page_bytes);
+  if (s.region_bytes != 0 && s.region_bytes < s.bytes) {
+    return fmt::format("region_bytes is {}, and a message has {}", s.region_bytes, s.bytes);
+  }
   if (s.qps > s.profile.device.card.max_qps) {
     return fmt::format("{} queue pairs, and the card has room for {} (max_qps)", s.qps, s.profile.device.card.max_qps);
   }
