@@ -126,6 +126,10 @@ std::vector<Perturbation> perturbations_of(const Plan& plan, double part, const 
 Sensitivity sensitivity_of(const Plan& plan, const SensitivityOptions& options) {
   const Plan claimed = what_is_claimed(plan);
   Sensitivity out{.plan = &plan, .perturbations = perturbations_of(claimed, options.part, options.ranges), .rows = {}};
+  std::erase_if(out.perturbations, [&](const Perturbation& p) {
+    return !options.only.empty() &&
+           std::find(options.only.begin(), options.only.end(), p.field.info().key) == options.only.end();
+  });
   std::deque<Plan> plans{claimed};  // the first as it is; studies point at them
   for (const Perturbation& p : out.perturbations) plans.push_back(with(claimed, p));
   std::vector<Study> studies;

@@ -27,6 +27,7 @@ struct OwnRange {
 struct SensitivityOptions {
   double part = 0.2;  // up and down, of each number
   std::vector<OwnRange> ranges;
+  std::vector<std::string> only;  // keys; all if there are none
   Extent extent = Extent::full;
   std::optional<std::uint64_t> seed;
   std::size_t seeds = 1;  // from that on

@@ -115,6 +115,15 @@ TEST_F(Sensitive, WhatThePlanSetsStays) {
   for (const RowEffect& e : s.rows[0].effects) EXPECT_FALSE(s.rows[0].flips(e));
 }
 
+TEST_F(Sensitive, OnlyWhatIsAskedFor) {
+  SensitivityOptions options;
+  options.only = {"link_rate", "depth"};
+  options.sweep.run = [](const Setting&) { return Outcome{{"mac_gbps", 10}}; };
+  std::vector<std::string_view> keys;
+  for (const Perturbation& p : sensitivity_of(plan_, options).perturbations) keys.push_back(p.field.info().key);
+  EXPECT_EQ(keys, (std::vector<std::string_view>{"depth", "depth", "link_rate", "link_rate"}));
+}
+
 TEST_F(Sensitive, ARangeOfOnesOwn) {
   const auto field = find_setting_field("pcie.lanes");
   ASSERT_TRUE(field);

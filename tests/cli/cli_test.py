@@ -365,6 +365,9 @@ metric = "mac_gbps"
         own = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--range", "pcie.read_latency=1 us..1.2 us")
         self.assertNotIn("srnic pcie.read_latency                       880 ns", own.stdout)
         self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--range", "pcie.lane=1..2", says="pcie.lanes")
+        only = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--json", "--only", "pcie.lanes")
+        self.assertEqual({r["parameter"] for r in json.loads(only.stdout)}, {"pcie.lanes"})
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--only", "pcie.lane", says="pcie.lanes")
         self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--part", "200%", says="--part")
 
     def test_progress_is_for_terminals(self):

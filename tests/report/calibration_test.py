@@ -1,9 +1,11 @@
 """docs/calibration.md lists every parameter without a source, and which numbers verdicts hang on. Fewer numbers are
 calibrated than rows. Usage: calibration_test.py WEFT [--write | EXPERIMENT...]: of these experiments the table of
-sensitivity is held against runs. --write makes it anew, of all of them, which takes minutes."""
+sensitivity is held against runs, and of the others that what stands there does flip verdicts. --write makes it anew,
+of all of them, which takes minutes."""
 
 import collections
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -76,14 +78,15 @@ def resting_on_assumptions(sensitive):
 
 
 # What flips a verdict, and what it rests on. A plan runs in its quick set, and with its seeds unless it needs more.
-def sensitivity(weft, experiments):
+def sensitivity(weft, experiments, only=()):
     rests = {(profile["name"], p["key"]): next(k for k in ("source", "calibrated", "swept", "assumed") if k in p)
              for profile in ask(weft, "profiles") for p in profile["parameters"]}
     swept = {sweep["key"] for plan in plans() for sweep in plan.get("sweep", [])}
     lines = []
     for experiment in experiments:
         flips = collections.defaultdict(list)
-        for e in ask(weft, "reproduce", experiment, "--quick", "--sensitivity", *SEEDS.get(experiment, [])):
+        for e in ask(weft, "reproduce", experiment, "--quick", "--sensitivity", *SEEDS.get(experiment, []),
+                     *(word for key in only for word in ("--only", key))):
             of_plan = "swept" if e["parameter"] in swept else "plan"
             on = of_plan if e["of"] == "workload" else rests.get((e["profile"], e["parameter"]), "unstated")
             name = f"`{e['parameter']}` ({on})"
@@ -94,10 +97,25 @@ def sensitivity(weft, experiments):
     return lines
 
 
+def simulated():
+    return {plan["experiment"]["id"]: tuple(f"| {claim['id']} " for claim in plan["claim"])
+            for plan in plans() if plan.get("series") and plan.get("claim")}
+
+
+def is_stale(weft, table, whole):
+    """What stands in the table, of these experiments or of what is listed, is not what runs give."""
+    for experiment, claims in simulated().items():
+        there = [line for line in table.splitlines() if line.startswith(claims)]
+        listed = sorted(set(re.findall(r"`([^`]+)`", "".join(there))))
+        if (experiment in whole or listed) and \
+                there != sensitivity(weft, [experiment], () if experiment in whole else listed):
+            return True
+    return False
+
+
 def sensitivity_table(weft):
-    simulated = [plan["experiment"]["id"] for plan in plans() if plan.get("series") and plan.get("claim")]
     return "\n".join(["", "## Sensitivity", "", "| claim | row | verdict | which flips if one of these is a fifth "
-                      "smaller or larger, or another choice |", RULE, *sensitivity(weft, simulated), ""])
+                      "smaller or larger, or another choice |", RULE, *sensitivity(weft, simulated()), ""])
 
 
 def main(weft, *options):
@@ -110,11 +128,7 @@ def main(weft, *options):
         return 0
     wrong = text != head + MARK + tables(weft) + SENSITIVE + sensitive
     problems += resting_on_assumptions(sensitive)
-    for experiment in options:
-        claims = next(tuple(f"| {claim['id']} " for claim in plan["claim"]) for plan in plans()
-                      if plan["experiment"]["id"] == experiment)
-        there = [line for line in sensitive.splitlines() if line.startswith(claims)]
-        wrong = wrong or there != sensitivity(weft, [experiment])
+    wrong = wrong or (options and is_stale(weft, sensitive, options))
     if wrong:
         problems.append(f"docs/calibration.md is not what the profiles say; run {Path(__file__).name} WEFT --write")
     print("\n".join(problems))

@@ -140,6 +140,12 @@ int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& 
     if (!range) return usage_error(range.error());
     sensitivity.ranges.push_back(*range);
   }
+  for (const std::string& key : wish.only) {
+    if (lab::find_setting_field(key)) continue;
+    return usage_error(
+        fmt::format("--only: there is no '{}'.{}", key, lab::did_you_mean(key, lab::all_setting_keys())));
+  }
+  sensitivity.only = wish.only;
   say_unused(options.profiles, plans);
   const auto common = common_options(options);
   if (!common) return usage_error(common.error());
