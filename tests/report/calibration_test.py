@@ -65,10 +65,26 @@ def too_many_calibrated(weft):
     return problems
 
 
+def settings_of(table, before=""):
+    """Keys as profiles write them: pcie.tags."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from settings_of(value, f"{before}{key}.")
+        else:
+            yield before + key
+
+
+def settings_of_sweep(sweep):
+    yield sweep["key"]
+    for point in sweep.get("at", []):
+        yield from settings_of(point["set"])
+
+
 def swept_by_nobody(weft):
-    texts = {plan["experiment"]["id"]: json.dumps(plan.get("sweep", [])) for plan in plans()}
+    swept = {plan["experiment"]["id"]: {key for sweep in plan.get("sweep", []) for key in settings_of_sweep(sweep)}
+             for plan in plans()}
     return [f"{profile}: {p['key']}: the experiment {p['swept']} does not sweep it"
-            for profile, p in own_parameters(weft) if "swept" in p and f'"{p["key"]}"' not in texts.get(p["swept"], "")]
+            for profile, p in own_parameters(weft) if "swept" in p and p["key"] not in swept.get(p["swept"], ())]
 
 
 def resting_on_assumptions(sensitive):
