@@ -147,13 +147,17 @@ TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
   refused(base + "mtu = 1000" + series, 6, "A: mtu is 256, 512, 1024, 2048 or 4096, not 1000");
   refused(base + "mtu = 4096\nport_mtu = 1024" + series, 7, "the card's port_mtu is 1024");
   refused(base + "page_bytes = 5000" + series, 6, "page_bytes is a power of two");
+  refused(base + "bytes = 8192\nregion_bytes = '4 KB'" + series, 7, "region_bytes is 4096, and a message has 8192");
   refused(base + "clients = 4\nqps = 3" + series, 7, "3 queue pairs for 4 clients");
   refused(base + "qps = 10000\ndepth = 32768" + series, 7, "16777216 under way are allowed");
   refused(base + "qps = 10000\nreceive_depth = 32768" + series, 7, "16777216 are allowed");
   refused(base + "switch_buffer = '12 MB'" + series, 6, "one client has a cable");
+  refused(base + "pause = true\nreceive_buffer_bytes = '8 KB'" + series, 7,
+          "come in while a neighbour is told to pause");
   refused(base + "clients = 4\nswitch_alpha = 0.5" + series, 7, "which is 0");
   refused(base + "depth = 8\nsignal_every = 9" + series, 7, "signal_every is 9, and only 8 are under way (depth)");
   refused(base + "inline_bytes = 1024\nmax_inline = 512" + series, 7, "the card's max_inline is");
+  refused(base + "dialect = 'roce'\ncongestion = 'dctcp'" + series, 7, "roce has no congestion control here");
   refused(base + "pattern = 'ping_pong'\noperation = 'write'" + series, 7, "ping_pong is for SENDs between two hosts");
   refused(base + "qps = 10001" + series, 6, "10001 queue pairs, and the card has room for 10000 (max_qps)");
   refused(base + "qps = 8" + series + "[quick]\nclients = 9", 6, "8 queue pairs for 9 clients");

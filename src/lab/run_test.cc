@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/profile_shelf.h"
+#include "lab/testbed.h"
 
 namespace weft::lab {
 namespace {
@@ -114,6 +115,20 @@ TEST(Run, AnsweredReadsAreUnderWayToo) {
     s.profile.chip.under_way = sim::UnderWay::host_memory;
     EXPECT_GT(values(s).at("pcie_extra_gbps"), kept) << name;
   }
+}
+
+// Over a long cable so many READs are answered in a round trip as may be under way.
+TEST(Run, AsManyReadsAreUnderWayAsTheCardMayHave) {
+  Setting s = setting("connectx6");
+  s.operation = Operation::read;
+  s.bytes = 64;
+  s.qps = s.threads = 1;
+  s.depth = 128;
+  s.link_delay = microseconds(20);
+  s.messages = 2'000;
+  const double usual = values(s).at("message_rate");
+  s.profile.device.max_reads *= 4;
+  EXPECT_NEAR(values(s).at("message_rate") / usual, 4, 0.1);
 }
 
 // A thousand connections: the card with a cache of their state slows down, the one that fetches and drops does not.
@@ -224,6 +239,24 @@ TEST(Run, AFullReceiveBufferPausesThePeerOrLosesPackets) {
   s.profile.chip.pause = false;
   s.profile.chip.receive_buffer_bytes = 8192;
   EXPECT_GT(values(s).at("retransmitted_percent"), 0);
+}
+
+// However long the cable is: what comes until the peer has heard of it has room.
+TEST(Run, APausedPeerIsHeardOutWhateverTheCable) {
+  for (const Time delay : {nanoseconds(20), microseconds(1), microseconds(20)}) {
+    Setting s = setting("connectx6");
+    s.qps = 1024;
+    s.depth = 4;
+    s.profile.chip.misses_under_way = 2;
+    s.link_delay = delay;
+    const sim::Link link(link_for(s), {}, {});
+    s.profile.chip.receive_buffer_bytes = sim::pause_headroom(link, link) + 4096;
+    const Values v = values(s);
+    EXPECT_EQ(v.at("dropped_percent"), 0) << delay;
+    EXPECT_EQ(v.at("retransmitted_percent"), 0) << delay;
+    EXPECT_GT(v.at("pausing_percent"), 10) << delay;
+    EXPECT_GT(v.at("paused_percent"), 10) << delay;
+  }
 }
 
 // Four clients have the server's card do more than it can: it pauses the switch's port, and the switch pauses them.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <set>
 
+#include "lab/expression.h"
 #include "lab/validate.h"
 
 namespace weft::lab {
@@ -16,6 +17,8 @@ bool is_same(const SettingField& a, const SettingField& b) {
 }
 
 bool is_a_number(const FieldInfo& f) { return f.kind != Kind::truth && f.kind != Kind::choice; }
+// What a card speaks is what it is; that testbeds run without congestion control is what plans say.
+bool is_what_it_speaks(std::string_view key) { return key == "dialect" || key == "congestion"; }
 
 // What papers tend to leave open of a workload. What they say (bytes, queue pairs, loss) is the claim itself.
 bool is_open(std::string_view key) {
@@ -32,6 +35,30 @@ double moved(const FieldInfo& f, double usual, double part) {
     if (to == usual) to += part > 0 ? 1 : -1;
   }
   return std::clamp(to, f.least, f.most);
+}
+
+// What else it is tried with.
+std::vector<double> others(const FieldInfo& f, double usual, double part) {
+  std::vector<double> values;
+  if (is_a_number(f)) {
+    if (usual != 0) values = {moved(f, usual, -part), moved(f, usual, part)};
+  } else if (!is_what_it_speaks(f.key)) {
+    for (double value = f.least; value <= f.most; ++value) values.push_back(value);
+  }
+  std::erase(values, usual);
+  return values;
+}
+
+// Only the lines that rows of claims are about.
+Plan what_is_claimed(Plan plan) {
+  std::erase_if(plan.series, [&](const Series& series) {
+    return std::none_of(plan.claims.begin(), plan.claims.end(), [&](const Claim& claim) {
+      return std::any_of(claim.rows.begin(), claim.rows.end(),
+                         [&](const ClaimRow& row) { return mentions(row.value, series.name); });
+    });
+  });
+  plan.plots.clear();  // they number the lines
+  return plan;
 }
 
 Plan with(const Plan& plan, const Perturbation& p) {
@@ -56,8 +83,8 @@ std::string nonsense(const std::vector<Point>& points) {
 // How far a number has moved, as a part of what it was.
 double moved_by(const SensitiveRow& row, const RowEffect& effect) {
   if (!row.measured || !effect.measured) return 1e9;
-  const double scale = std::max(std::abs(*row.measured), 1e-12);
-  return std::abs(*effect.measured - *row.measured) / scale;
+  const double scale = std::max(std::abs(row.measured->mean), 1e-12);
+  return std::abs(effect.measured->mean - row.measured->mean) / scale;
 }
 
 void rank(SensitiveRow& row) {
@@ -67,8 +94,10 @@ void rank(SensitiveRow& row) {
   });
 }
 
-std::optional<double> mean_of(const JudgedRow& row) {
-  return row.measured ? std::optional(row.measured->mean) : std::nullopt;
+std::vector<Sample> samples(std::size_t count) {
+  std::vector<Sample> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i].number = i;
+  return all;
 }
 
 }  // namespace
@@ -83,11 +112,10 @@ std::vector<Perturbation> perturbations_of(const Plan& plan, double part, const 
       const double usual = field.get(series.setting);
       const auto own =
           std::find_if(ranges.begin(), ranges.end(), [&](const OwnRange& r) { return is_same(r.field, field); });
-      const bool asked = field.is_of_profile() || is_open(field.info().key);
-      if (own == ranges.end() && (!asked || !is_a_number(field.info()) || usual == 0)) continue;
-      for (const double sign : {-1.0, 1.0}) {
-        const double value =
-            own != ranges.end() ? (sign < 0 ? own->least : own->most) : moved(field.info(), usual, sign * part);
+      if (own == ranges.end() && !field.is_of_profile() && !is_open(field.info().key)) continue;
+      const std::vector<double> values =
+          own != ranges.end() ? std::vector{own->least, own->most} : others(field.info(), usual, part);
+      for (const double value : values) {
         if (value != usual) all.push_back({.profile = profile, .field = field, .usual = usual, .value = value});
       }
     }
@@ -96,16 +124,22 @@ std::vector<Perturbation> perturbations_of(const Plan& plan, double part, const 
 }
 
 Sensitivity sensitivity_of(const Plan& plan, const SensitivityOptions& options) {
-  Sensitivity out{.plan = &plan, .perturbations = perturbations_of(plan, options.part, options.ranges), .rows = {}};
-  std::deque<Plan> plans{plan};  // the first as it is; studies point at them
-  for (const Perturbation& p : out.perturbations) plans.push_back(with(plan, p));
+  const Plan claimed = what_is_claimed(plan);
+  Sensitivity out{.plan = &plan, .perturbations = perturbations_of(claimed, options.part, options.ranges), .rows = {}};
+  std::erase_if(out.perturbations, [&](const Perturbation& p) {
+    return !options.only.empty() &&
+           std::find(options.only.begin(), options.only.end(), p.field.info().key) == options.only.end();
+  });
+  std::deque<Plan> plans{claimed};  // the first as it is; studies point at them
+  for (const Perturbation& p : out.perturbations) plans.push_back(with(claimed, p));
   std::vector<Study> studies;
   std::vector<std::string> refused;
   for (const Plan& p : plans) {
     std::vector<Point> points = points_of(p, options.extent, options.seed);
     refused.push_back(nonsense(points));
     if (!refused.back().empty()) points.clear();
-    studies.push_back({.plan = &p, .extent = options.extent, .points = std::move(points), .samples = {{}}});
+    studies.push_back(
+        {.plan = &p, .extent = options.extent, .points = std::move(points), .samples = samples(options.seeds)});
   }
   run_studies(studies, options.sweep);
 
@@ -118,13 +152,20 @@ Sensitivity sensitivity_of(const Plan& plan, const SensitivityOptions& options) 
       const auto& rows = plan.claims[c].rows;
       const auto same =
           std::find_if(rows.begin(), rows.end(), [&](const ClaimRow& x) { return x.name == row.row->name; });
-      out.rows.push_back(
-          {.claim = plan.claims[c].id, .row = &*same, .measured = mean_of(row), .verdict = row.verdict, .effects = {}});
+      out.rows.push_back({.claim = plan.claims[c].id,
+                          .row = &*same,
+                          .measured = row.measured,
+                          .met = row.met,
+                          .verdict = row.verdict,
+                          .effects = {}});
       for (std::size_t i = 0; i < out.perturbations.size(); ++i) {
         if (!refused[i + 1].empty()) continue;
         const JudgedRow changed = judge(studies[i + 1])[c].rows[r];
-        out.rows.back().effects.push_back(
-            {.perturbation = i, .measured = mean_of(changed), .verdict = changed.verdict, .failure = changed.failure});
+        out.rows.back().effects.push_back({.perturbation = i,
+                                           .measured = changed.measured,
+                                           .met = changed.met,
+                                           .verdict = changed.verdict,
+                                           .failure = changed.failure});
       }
       rank(out.rows.back());
     }

@@ -1,5 +1,5 @@
 // Which verdicts hang on which numbers: every number of the profiles is made smaller and larger, one at a time, and the
-// claims are judged again.
+// claims are judged again, over as many seeds as usual.
 #pragma once
 
 #include <optional>
@@ -27,22 +27,26 @@ struct OwnRange {
 struct SensitivityOptions {
   double part = 0.2;  // up and down, of each number
   std::vector<OwnRange> ranges;
+  std::vector<std::string> only;  // keys; all if there are none
   Extent extent = Extent::full;
   std::optional<std::uint64_t> seed;
+  std::size_t seeds = 1;  // from that on
   SweepOptions sweep;
 };
 
 // What became of a row: as it was, and with a number changed.
 struct RowEffect {
   std::size_t perturbation;  // of Sensitivity::perturbations
-  std::optional<double> measured;
+  std::optional<Spread> measured;
+  std::size_t met = 0;  // how many of the seeds were within the band
   Verdict verdict;
   std::string failure;
 };
 struct SensitiveRow {
   std::string claim;
   const ClaimRow* row;
-  std::optional<double> measured;
+  std::optional<Spread> measured;
+  std::size_t met = 0;
   Verdict verdict;
   std::vector<RowEffect> effects;  // those that change a verdict first, then by how much they change the number
 
@@ -54,13 +58,12 @@ struct Sensitivity {
   std::vector<SensitiveRow> rows;  // simulated ones
 };
 
-// All numbers of the profiles, and those of the workload that papers tend to leave open. Numbers that are 0 (none, or
-// no limit), choices and truths stay as they are. Counts change by one at least. What the plan itself sets for a series
-// is the plan's, and stays.
+// All numbers of the profiles that claims are about, and those of the workload that papers tend to leave open. Numbers
+// that are 0 (none, or no limit) stay as they are; counts change by one at least; what is true or a choice becomes what
+// else it can be, but for what the card speaks. What the plan itself sets for a series is the plan's, and stays.
 [[nodiscard]] std::vector<Perturbation> perturbations_of(const Plan& plan, double part,
                                                          const std::vector<OwnRange>& ranges);
 
-// With one seed.
 [[nodiscard]] Sensitivity sensitivity_of(const Plan& plan, const SensitivityOptions& options);
 
 }  // namespace weft::lab

@@ -51,7 +51,9 @@ TEST_F(Sensitive, EveryNumberGoesUpAndDown) {
   ASSERT_EQ(clock.size(), 2U);
   EXPECT_DOUBLE_EQ(clock[0], 0.8);
   EXPECT_DOUBLE_EQ(clock[1], 1.2);
-  EXPECT_EQ(of("dialect").size(), 0U) << "a choice is no number";
+  EXPECT_EQ(of("under_way").size(), 1U) << "a choice becomes the other one,";
+  EXPECT_EQ(of("policy").size(), 2U) << "or each of the others";
+  EXPECT_EQ(of("dialect").size(), 0U) << "but with another dialect it were no such card";
   EXPECT_EQ(of("depth").size(), 2U) << "what a paper leaves open of a workload";
   EXPECT_EQ(of("bytes").size(), 0U) << "what it says is the claim itself";
   // A small count changes by one at least.
@@ -76,6 +78,34 @@ TEST_F(Sensitive, WhatFlipsAVerdictStandsFirst) {
   EXPECT_EQ(s.perturbations[s.rows[0].effects[2].perturbation].field.info().key, "pcie.lanes");
 }
 
+// One seed of ten that leaves the band does not flip a verdict, as it does not without sensitivity.
+TEST_F(Sensitive, VerdictsAreOverAllSeeds) {
+  SensitivityOptions options;
+  options.sweep.run = [](const Setting& s) {
+    const bool other = s.profile.chip.pcie.lanes != 16;
+    return Outcome{{"mac_gbps", other && s.seed == 1 ? 11.0 : 10.0}};
+  };
+  const auto flips = [&](std::size_t seeds) {
+    options.seeds = seeds;
+    const Sensitivity s = sensitivity_of(plan_, options);
+    EXPECT_EQ(s.rows[0].met, seeds);
+    EXPECT_EQ(s.rows[0].measured->count, seeds);
+    return s.rows[0].flips(s.rows[0].effects[0]);
+  };
+  EXPECT_TRUE(flips(1));
+  EXPECT_FALSE(flips(10));
+}
+
+TEST_F(Sensitive, CardsThatNoClaimIsAboutStayAsTheyAre) {
+  Series other = plan_.series[0];
+  other.name = "B";
+  other.setting.profile.name = "another";
+  plan_.series.push_back(other);
+  SensitivityOptions options;
+  options.sweep.run = [](const Setting&) { return Outcome{{"mac_gbps", 10}}; };
+  for (const Perturbation& p : sensitivity_of(plan_, options).perturbations) EXPECT_EQ(p.profile, "srnic");
+}
+
 TEST_F(Sensitive, WhatThePlanSetsStays) {
   SensitivityOptions options;
   options.sweep.run = [](const Setting& s) {
@@ -83,6 +113,15 @@ TEST_F(Sensitive, WhatThePlanSetsStays) {
   };
   const Sensitivity s = sensitivity_of(plan_, options);
   for (const RowEffect& e : s.rows[0].effects) EXPECT_FALSE(s.rows[0].flips(e));
+}
+
+TEST_F(Sensitive, OnlyWhatIsAskedFor) {
+  SensitivityOptions options;
+  options.only = {"link_rate", "depth"};
+  options.sweep.run = [](const Setting&) { return Outcome{{"mac_gbps", 10}}; };
+  std::vector<std::string_view> keys;
+  for (const Perturbation& p : sensitivity_of(plan_, options).perturbations) keys.push_back(p.field.info().key);
+  EXPECT_EQ(keys, (std::vector<std::string_view>{"depth", "depth", "link_rate", "link_rate"}));
 }
 
 TEST_F(Sensitive, ARangeOfOnesOwn) {

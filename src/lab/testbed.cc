@@ -51,6 +51,11 @@ sim::LinkSpec link_for(const Setting& setting) {
   return {.bits_per_second = link_rate(setting), .delay = setting.link_delay, .faults = {}};
 }
 
+bool can_pause(const Setting& setting) {
+  const sim::ChipSpec& chip = setting.profile.chip;
+  return chip.pause && chip.receive_buffer_bytes > 0 && (setting.clients == 1 || setting.switch_buffer_bytes > 0);
+}
+
 std::uint64_t buffer_bytes(const Setting& setting) {
   const std::uint64_t pages = (setting.bytes + setting.page_bytes - 1) / setting.page_bytes;
   return std::max<std::uint64_t>(pages, 1) * setting.page_bytes;
@@ -88,8 +93,7 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
   const sim::LinkSpec link = link_for(setting);
   if (setting.clients == 1) {
     sim::connect_back_to_back(fabric_, 0, 1, link);
-    server().host.set_peer(&client(0).host, setting.link_delay);
-    client(0).host.set_peer(&server().host, setting.link_delay);
+    if (can_pause(setting)) fabric_.let_pause(0);
   } else {
     const sim::SwitchIndex center = sim::connect_star(fabric_, link);
     if (setting.switch_buffer_bytes > 0) fabric_.set_buffer(center, buffer_for(setting));
@@ -137,7 +141,7 @@ void Testbed::bring_up(const Setting& setting, host::QueuePair& qp, const wire::
   a.peer_qpn = peer_qpn;
   a.mtu = static_cast<std::uint16_t>(setting.mtu);
   a.max_reads = a.max_peer_reads =
-      static_cast<std::uint8_t>(std::min<std::uint32_t>({setting.depth, 16, setting.profile.device.max_reads}));
+      static_cast<std::uint8_t>(std::min<std::uint32_t>(setting.depth, setting.profile.device.max_reads));
   a.ack_timeout = static_cast<std::uint8_t>(setting.ack_timeout);
   const auto go = [&](nic::QpState to, std::uint32_t mask) {
     a.state = to;

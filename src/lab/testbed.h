@@ -13,6 +13,9 @@ namespace weft::lab {
 // Of each direction of each cable.
 [[nodiscard]] sim::LinkSpec link_for(const Setting& setting);
 
+// Can cards pause their neighbours? With a receive buffer that has an end, and a neighbour that would wait.
+[[nodiscard]] bool can_pause(const Setting& setting);
+
 // Of one queue pair's buffer: whole pages, as perftest allots them.
 [[nodiscard]] std::uint64_t buffer_bytes(const Setting& setting);
 

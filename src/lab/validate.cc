@@ -12,13 +12,24 @@ namespace weft::lab {
 
 namespace {
 
+// What comes over a cable until the other end has heard that it should pause.
+std::uint64_t headroom_of(const Setting& s) {
+  const sim::Link link(link_for(s), {}, {});
+  return sim::pause_headroom(link, link);
+}
+
+std::string validate_pauses(const Setting& s) {
+  if (!can_pause(s) || s.profile.chip.receive_buffer_bytes > headroom_of(s)) return {};
+  return fmt::format("receive_buffer_bytes is {}, and {} come in while a neighbour is told to pause",
+                     s.profile.chip.receive_buffer_bytes, headroom_of(s));
+}
+
 std::string validate_switch(const Setting& s) {
   if (s.switch_alpha > 0 && s.switch_buffer_bytes == 0) return "switch_alpha is a share of switch_buffer, which is 0";
   if (s.switch_buffer_bytes == 0) return {};
   if (s.clients == 1) return "switch_buffer is of a switch, and one client has a cable";
   if (!s.profile.chip.pause) return {};
-  const sim::Link link(link_for(s), {}, {});
-  const std::uint64_t headroom = (s.clients + std::uint64_t{1}) * sim::pause_headroom(link, link);
+  const std::uint64_t headroom = (s.clients + std::uint64_t{1}) * headroom_of(s);
   if (s.switch_buffer_bytes > headroom) return {};
   return fmt::format("switch_buffer is {} bytes, and its {} ports need {} for what comes while they pause",
                      s.switch_buffer_bytes, s.clients + 1, headroom);
@@ -32,6 +43,9 @@ std::string validate(const Setting& s) {
   if (!std::has_single_bit(s.mtu)) return fmt::format("mtu is 256, 512, 1024, 2048 or 4096, not {}", s.mtu);
   if (s.mtu > port_mtu) return fmt::format("mtu is {}, and the card's port_mtu is {}", s.mtu, port_mtu);
   if (!std::has_single_bit(s.page_bytes)) return fmt::format("page_bytes is a power of two, not {}", s.page_bytes);
+  if (s.region_bytes != 0 && s.region_bytes < s.bytes) {
+    return fmt::format("region_bytes is {}, and a message has {}", s.region_bytes, s.bytes);
+  }
   if (s.qps > s.profile.device.card.max_qps) {
     return fmt::format("{} queue pairs, and the card has room for {} (max_qps)", s.qps, s.profile.device.card.max_qps);
   }
@@ -42,6 +56,10 @@ std::string validate(const Setting& s) {
   if (s.inline_bytes > s.profile.device.max_inline) {
     return fmt::format("inline_bytes is {}, and the card's max_inline is {}", s.inline_bytes,
                        s.profile.device.max_inline);
+  }
+  if (s.profile.device.dialect == nic::Dialect::roce &&
+      s.profile.device.card.congestion != nic::CongestionControl::none) {
+    return "congestion is dctcp, and roce has no congestion control here: none, or another dialect";
   }
   if (s.pattern == Pattern::ping_pong && (s.operation != Operation::send || s.clients != 1)) {
     return "ping_pong is for SENDs between two hosts";
@@ -54,6 +72,7 @@ std::string validate(const Setting& s) {
     return fmt::format("{} queue pairs with {} receives each: {} are allowed", s.qps, receive_depth(s), kMostUnderWay);
   }
   if (std::string why = validate_switch(s); !why.empty()) return why;
+  if (std::string why = validate_pauses(s); !why.empty()) return why;
   return does_not_fit(s.profile);
 }
 

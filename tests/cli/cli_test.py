@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 WEFT = sys.argv.pop()
+EXPERIMENTS_PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "experiments.md")
 SERVICES = {"RC": 13, "UC": 2, "UD": 1}
 
 
@@ -315,10 +316,13 @@ metric = "mac_gbps"
             self.assertIn(known, text)
 
     def test_what_sensitivity_would_ignore_is_refused(self):
-        for option in ["--seeds=3", "--csv=x.csv"]:
-            done = weft("reproduce", "srnic-fig10b", "--sensitivity", option)
-            self.assertEqual(done.returncode, 2, option)
-            self.assertIn("--sensitivity", done.stderr)
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--csv=x.csv", says="--sensitivity")
+
+    def test_sensitivity_judges_by_as_many_seeds_as_verdicts(self):
+        for more, seeds in [([], 3), (["--seeds", "2"], 2)]:
+            done = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--json", *more)
+            self.assertEqual({r["seeds"] for r in json.loads(done.stdout)}, {seeds}, done.stderr)
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--seeds", "0", says="--seeds")
 
     def test_claims_that_nothing_measures_are_absent_and_say_why(self):
         text = weft("reproduce", "--list").stdout
@@ -328,6 +332,17 @@ metric = "mac_gbps"
         done = weft("reproduce", *absent, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([(c["id"], c["verdict"]) for c in json.loads(done.stdout)], [(a, "absent") for a in absent])
+
+    def test_the_sample_plan_of_the_docs_does_what_they_say(self):
+        with open(EXPERIMENTS_PAGE, encoding="utf-8") as file:
+            page = file.read()
+        plan = page[page.index("```toml\n[experiment]") + len("```toml\n"):]
+        self.write(f"{self.folder.name}/sample.toml", plan[:plan.index("```")])
+        arrive = re.search(r"exits with 1, because ([\d.]+) Gb/s arrive", page)
+        done = weft("sim", f"{self.folder.name}/sample.toml", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(f"{json.loads(done.stdout)[0]['measured']:.1f}", arrive[1])
+        self.assertEqual(weft("sim", f"{self.folder.name}/sample.toml", "--quick").returncode, 0)
 
     def test_settings_and_metrics_are_listed(self):
         settings = weft("sim", "--settings").stdout
@@ -340,12 +355,19 @@ metric = "mac_gbps"
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [r for r in json.loads(done.stdout) if r["row"] == "SRNIC"]
         self.assertTrue(rows[0]["flips"])
-        self.assertEqual((rows[0]["profile"], rows[0]["parameter"]), ("srnic", "pcie.read_latency"))
+        self.assertEqual([(r["profile"], r["parameter"]) for r in rows[:3]], [
+            ("srnic", "doorbell_carries_work"), ("srnic", "pcie.read_latency"), ("srnic", "pcie.read_latency")])
         with open(f"{self.folder.name}/sensitivity.html", encoding="utf-8") as file:
             self.assertIn("pcie.read_latency", file.read())
+        self.assertEqual(weft("reproduce", "srnic-fig10b", "--quick", "--report", self.folder.name).returncode, 0)
+        with open(f"{self.folder.name}/index.html", encoding="utf-8") as file:
+            self.assertIn('href="sensitivity.html"', file.read())
         own = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--range", "pcie.read_latency=1 us..1.2 us")
         self.assertNotIn("srnic pcie.read_latency                       880 ns", own.stdout)
         self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--range", "pcie.lane=1..2", says="pcie.lanes")
+        only = weft("reproduce", "srnic-fig10b", "--quick", "--sensitivity", "--json", "--only", "pcie.lanes")
+        self.assertEqual({r["parameter"] for r in json.loads(only.stdout)}, {"pcie.lanes"})
+        self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--only", "pcie.lane", says="pcie.lanes")
         self.refused("reproduce", "srnic-fig10b", "--sensitivity", "--part", "200%", says="--part")
 
     def test_progress_is_for_terminals(self):

@@ -21,9 +21,6 @@ namespace {
 using lab::Study;
 using lab::Verdict;
 
-constexpr unsigned kMostSeeds = 1000;
-constexpr std::size_t kSeeds = 10, kQuickSeeds = 3;
-
 bool write_figures(const std::vector<Study>& studies, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -44,7 +41,8 @@ bool write_report(const std::vector<Study>& studies, const ExperimentOptions& op
   std::error_code error;
   std::filesystem::create_directories(options.report, error);
   const std::filesystem::path path = std::filesystem::path(options.report) / "index.html";
-  if (!write_file(path, lab::html_page(studies))) return false;
+  const bool sensitivity = std::filesystem::exists(path.parent_path() / "sensitivity.html", error);
+  if (!write_file(path, lab::html_page(studies, sensitivity))) return false;
   if (!write_figures(studies, std::filesystem::path(options.report) / "figures")) return false;
   fmt::print(stderr, "report: {}\n", path.string());
   return true;
@@ -74,18 +72,13 @@ bool all_is_well(const std::vector<Study>& studies) {
 int run_experiments(const std::vector<lab::Plan>& plans, const ExperimentOptions& options) {
   const auto common = common_options(options);
   if (!common) return usage_error(common.error());
-  const auto seeds = parse_whole(options.seeds.empty() ? "1" : options.seeds);
-  if (!seeds || *seeds == 0 || *seeds > kMostSeeds) {
-    return usage_error(fmt::format("--seeds: '{}' is no number from 1 to {}", options.seeds, kMostSeeds));
-  }
   say_unused(options.profiles, plans);
   const auto extent = options.quick ? lab::Extent::quick : lab::Extent::full;
   std::vector<Study> studies;
   for (const lab::Plan& plan : plans) {
-    const std::size_t usual = plan.claims.empty() ? 1 : options.quick ? kQuickSeeds : kSeeds;
+    const std::size_t seeds = common->seeds.value_or(usual_seeds(plan, options.quick));
     Study study{.plan = &plan, .extent = extent, .points = points_of(plan, extent, common->seed), .samples = {}};
-    for (std::size_t i = 0; i < (options.seeds.empty() ? usual : *seeds); ++i)
-      study.samples.push_back({.number = i, .results = {}});
+    for (std::size_t i = 0; i < seeds; ++i) study.samples.push_back({.number = i, .results = {}});
     studies.push_back(std::move(study));
   }
   {

@@ -30,7 +30,7 @@ void add_experiment_options(CLI::App& app, ExperimentOptions& options) {
 }
 
 tl::expected<CommonOptions, std::string> common_options(const ExperimentOptions& options) {
-  constexpr unsigned kMostJobs = 1024;
+  constexpr unsigned kMostJobs = 1024, kMostSeeds = 1000;
   const auto seed = parse_whole(options.seed);
   if (!options.seed.empty() && !seed) {
     return tl::unexpected(fmt::format("--seed: '{}' is not a whole number", options.seed));
@@ -39,7 +39,16 @@ tl::expected<CommonOptions, std::string> common_options(const ExperimentOptions&
   if (!jobs || *jobs > kMostJobs || (*jobs == 0 && !options.jobs.empty())) {
     return tl::unexpected(fmt::format("--jobs: '{}' is no number from 1 to {}", options.jobs, kMostJobs));
   }
-  return CommonOptions{seed, static_cast<unsigned>(*jobs)};
+  const auto seeds = parse_whole(options.seeds);
+  if (!options.seeds.empty() && (!seeds || *seeds == 0 || *seeds > kMostSeeds)) {
+    return tl::unexpected(fmt::format("--seeds: '{}' is no number from 1 to {}", options.seeds, kMostSeeds));
+  }
+  return CommonOptions{seed, seeds, static_cast<unsigned>(*jobs)};
+}
+
+std::size_t usual_seeds(const lab::Plan& plan, bool quick) {
+  constexpr std::size_t kSeeds = 10, kQuickSeeds = 3;
+  return plan.claims.empty() ? 1 : quick ? kQuickSeeds : kSeeds;
 }
 
 tl::expected<lab::ProfileShelf, std::string> shelf_of(const std::vector<std::string>& paths) {

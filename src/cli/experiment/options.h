@@ -22,12 +22,16 @@ struct ExperimentOptions {
 
 void add_experiment_options(CLI::App& app, ExperimentOptions& options);
 
-// What --seed and --jobs say.
+// What --seed, --seeds and --jobs say.
 struct CommonOptions {
   std::optional<std::uint64_t> seed;
+  std::optional<std::size_t> seeds;
   unsigned jobs = 0;  // 0: as many as there are processors
 };
 [[nodiscard]] tl::expected<CommonOptions, std::string> common_options(const ExperimentOptions& options);
+
+// How many seeds a plan runs with, unless --seeds says so: several where there are claims.
+[[nodiscard]] std::size_t usual_seeds(const lab::Plan& plan, bool quick);
 
 // The profiles that the program carries, and those of --profiles.
 [[nodiscard]] tl::expected<lab::ProfileShelf, std::string> shelf_of(const std::vector<std::string>& paths);

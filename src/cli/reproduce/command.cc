@@ -106,6 +106,8 @@ Command add_reproduce(CLI::App& weft, const Behind&) {
       ->type_name("PART");
   app.add_option("--range", options->wish.ranges, "With --sensitivity: a range for one number; may be given again")
       ->type_name("KEY=LEAST..MOST");
+  app.add_option("--only", options->wish.only, "With --sensitivity: this one alone; may be given again")
+      ->type_name("KEY");
   add_experiment_options(app, options->experiment);
   return {.app = &app, .run = [options] { return reproduce(*options); }};
 }

@@ -49,23 +49,30 @@ tl::expected<lab::OwnRange, std::string> range_of(const std::string& text) {
   return lab::OwnRange{*field, *least, *most};
 }
 
+std::string mean_text(const std::optional<lab::Spread>& measured) {
+  return measured ? fmt::format("{:.2f}", measured->mean) : "nothing";
+}
+// How many seeds were within the band, where there are several.
+std::string seeds_text(const std::optional<lab::Spread>& measured, std::size_t met) {
+  return measured && measured->count > 1 ? fmt::format(" {}/{}", met, measured->count) : "";
+}
+
 std::string effect_line(const Sensitivity& s, const lab::RowEffect& e) {
   const lab::Perturbation& p = s.perturbations[e.perturbation];
-  return fmt::format("    {:<44} {:>12} instead of {:<12} {:>10}  {}\n",
+  return fmt::format("    {:<44} {:>12} instead of {:<12} {:>10}{}  {}\n",
                      fmt::format("{} {}", p.profile, p.field.info().key), number_of(p.field.info(), p.value),
-                     number_of(p.field.info(), p.usual), e.measured ? fmt::format("{:.2f}", *e.measured) : "nothing",
+                     number_of(p.field.info(), p.usual), mean_text(e.measured), seeds_text(e.measured, e.met),
                      verdict_text(e.verdict));
 }
 
 std::string sensitivity_text(const Sensitivity& s) {
   std::string text = fmt::format("{}: {} numbers changed, one at a time\n", s.plan->id, s.perturbations.size());
   for (const lab::SensitiveRow& row : s.rows) {
-    text += fmt::format("  {}, {}: {} {}, {}\n", row.claim, row.row->name,
-                        row.measured ? fmt::format("{:.2f}", *row.measured) : "nothing", row.row->unit,
-                        verdict_text(row.verdict));
+    text += fmt::format("  {}, {}: {} {}{}, {}\n", row.claim, row.row->name, mean_text(row.measured), row.row->unit,
+                        seeds_text(row.measured, row.met), verdict_text(row.verdict));
     std::size_t others = 0;
     for (const lab::RowEffect& e : row.effects) {
-      const bool moves = e.measured && row.measured && *e.measured != *row.measured;
+      const bool moves = e.measured && row.measured && e.measured->mean != row.measured->mean;
       if (row.flips(e) || (moves && ++others <= kShown)) text += effect_line(s, e);
     }
   }
@@ -90,8 +97,15 @@ nlohmann::json json_of(const Sensitivity& s) {
                          {"flips", row.flips(e)},
                          {"measured", nullptr},
                          {"measured_then", nullptr}};
-      if (row.measured) out["measured"] = *row.measured;
-      if (e.measured) out["measured_then"] = *e.measured;
+      if (row.measured) {
+        out["measured"] = row.measured->mean;
+        out["seeds"] = row.measured->count;
+        out["seeds_met"] = row.met;
+      }
+      if (e.measured) {
+        out["measured_then"] = e.measured->mean;
+        out["seeds_met_then"] = e.met;
+      }
       all.push_back(std::move(out));
     }
   }
@@ -111,7 +125,6 @@ bool write_charts(const std::vector<Sensitivity>& all, const std::string& folder
 
 int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& wish,
                     const ExperimentOptions& options) {
-  if (!options.seeds.empty()) return usage_error("--sensitivity runs from one seed; --seed N says which");
   if (!options.csv.empty()) return usage_error("--sensitivity writes no --csv; --json has all of it");
   lab::SensitivityOptions sensitivity;
   if (!wish.part.empty()) {
@@ -127,6 +140,12 @@ int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& 
     if (!range) return usage_error(range.error());
     sensitivity.ranges.push_back(*range);
   }
+  for (const std::string& key : wish.only) {
+    if (lab::find_setting_field(key)) continue;
+    return usage_error(
+        fmt::format("--only: there is no '{}'.{}", key, lab::did_you_mean(key, lab::all_setting_keys())));
+  }
+  sensitivity.only = wish.only;
   say_unused(options.profiles, plans);
   const auto common = common_options(options);
   if (!common) return usage_error(common.error());
@@ -138,7 +157,9 @@ int run_sensitivity(const std::vector<lab::Plan>& plans, const SensitivityWish& 
     const ProgressLine line;
     sensitivity.sweep.on_progress = [&line](const lab::Progress& p) { line.show(p); };
     for (const lab::Plan& plan : plans) {
-      if (!plan.series.empty() && !plan.claims.empty()) all.push_back(lab::sensitivity_of(plan, sensitivity));
+      if (plan.series.empty() || plan.claims.empty()) continue;
+      sensitivity.seeds = common->seeds.value_or(usual_seeds(plan, options.quick));
+      all.push_back(lab::sensitivity_of(plan, sensitivity));
     }
   }
   if (options.json) {

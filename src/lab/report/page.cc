@@ -88,7 +88,7 @@ std::string profiles(const std::vector<Study>& studies) {
 
 }  // namespace
 
-std::string html_page(const std::vector<Study>& studies) {
+std::string html_page(const std::vector<Study>& studies, bool sensitivity) {
   std::vector<std::vector<JudgedClaim>> claims;
   Tally all;
   bool quick = false;
@@ -120,6 +120,11 @@ std::string html_page(const std::vector<Study>& studies) {
       "count "
       "for nothing. Nothing here measures the absent claims yet.</p>\n",
       all.computed_met, all.computed_missed, all.simulated_met, all.simulated_missed);
+  if (sensitivity) {
+    out +=
+        "<p class=\"what\">Which numbers of the cards these verdicts hang on: <a href=\"sensitivity.html\">"
+        "sensitivity</a>.</p>\n";
+  }
   out += contents(studies, claims) + "</header>\n<main>\n";
   for (std::size_t i = 0; i < studies.size(); ++i) out += section(studies[i], claims[i]);
   out += profiles(studies);

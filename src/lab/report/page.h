@@ -9,6 +9,7 @@
 
 namespace weft::lab {
 
-[[nodiscard]] std::string html_page(const std::vector<Study>& studies);
+// `sensitivity`: a page about that (tornado.h) stands beside this one.
+[[nodiscard]] std::string html_page(const std::vector<Study>& studies, bool sensitivity = false);
 
 }  // namespace weft::lab

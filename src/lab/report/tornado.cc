@@ -28,24 +28,25 @@ std::vector<Bar> bars_of(const Sensitivity& s, const SensitiveRow& row) {
   std::vector<Bar> bars;
   for (const RowEffect& e : row.effects) {
     const Perturbation& p = s.perturbations[e.perturbation];
-    if (!e.measured || (*e.measured == *row.measured && !row.flips(e))) continue;
+    if (!e.measured || (e.measured->mean == row.measured->mean && !row.flips(e))) continue;
     const std::string name = name_of(p);
     auto bar = std::find_if(bars.begin(), bars.end(), [&](const Bar& b) { return b.name == name; });
     if (bar == bars.end()) {
       if (bars.size() == kMostBars) continue;
-      bar = bars.insert(bars.end(), {.name = name, .words = "", .least = *row.measured, .most = *row.measured});
+      bar =
+          bars.insert(bars.end(), {.name = name, .words = "", .least = row.measured->mean, .most = row.measured->mean});
     }
-    bar->least = std::min(bar->least, *e.measured);
-    bar->most = std::max(bar->most, *e.measured);
+    bar->least = std::min(bar->least, e.measured->mean);
+    bar->most = std::max(bar->most, e.measured->mean);
     bar->flips = bar->flips || row.flips(e);
     bar->words += fmt::format("{}{}: {} {}", bar->words.empty() ? "" : "; ", value_text(p.field.info(), p.value),
-                              number_text(*e.measured, 4), verdict_text(e.verdict));
+                              number_text(e.measured->mean, 4), verdict_text(e.verdict));
   }
   return bars;
 }
 
 std::string chart(const SensitiveRow& row, const std::vector<Bar>& bars, const std::string& id) {
-  double least = *row.measured, most = *row.measured;
+  double least = row.measured->mean, most = row.measured->mean;
   for (const Bar& bar : bars) {
     least = std::min(least, bar.least);
     most = std::max(most, bar.most);
@@ -57,7 +58,7 @@ std::string chart(const SensitiveRow& row, const std::vector<Bar>& bars, const s
       "<svg class=\"plot tornado\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-labelledby=\"{2}-t {2}-d\">"
       "<title id=\"{2}-t\">{3}</title><desc id=\"{2}-d\">From {4} to {5}; usually {6}.</desc>",
       kTornadoWidth, height, id, escape(row.row->name), number_text(least, 4), number_text(most, 4),
-      number_text(*row.measured, 4));
+      number_text(row.measured->mean, 4));
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
     const double y = kTornadoTop + kBar * static_cast<double>(i);
@@ -69,12 +70,12 @@ std::string chart(const SensitiveRow& row, const std::vector<Bar>& bars, const s
         "{}</title></rect>",
         bar.flips ? "s1" : "s0", left, y + 3, right - left, kBar - 6, escape(bar.name), escape(bar.words));
   }
-  const double usual = across(*row.measured);
+  const double usual = across(row.measured->mean);
   out += fmt::format("<path class=\"claim\" d=\"M{0:.1f} {1}V{2:.1f}\"/>", usual, kTornadoTop - 4,
                      height - kTornadoBottom);
   out += fmt::format("<text class=\"said\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{} {}</text>",
                      std::clamp(usual, kNames + 30, kTornadoWidth - kTornadoRight - 30), kTornadoTop - 12,
-                     number_text(*row.measured, 4), escape(row.row->unit));
+                     number_text(row.measured->mean, 4), escape(row.row->unit));
   return out + "</svg>";
 }
 

@@ -113,7 +113,7 @@ void Network::drop_unroutable(ParcelId id) {
   parcels_.release(id);
 }
 
-// ---- switches with a buffer that has an end -------------------------------------------------------------------
+// ---- pausing, and switches with a buffer that has an end -------------------------------------------------------
 
 void Network::add_port_to(LinkIndex index) {
   Link& link = links_[index];
@@ -122,6 +122,11 @@ void Network::add_port_to(LinkIndex index) {
   });
   assert(back != links_.end());
   link.set_port(std::make_unique<Port>(static_cast<LinkIndex>(back - links_.begin())));
+}
+
+void Network::let_pause(HostIndex host) {
+  add_port_to(uplinks_[host]);
+  add_port_to(links_[uplinks_[host]].port()->back());
 }
 
 std::uint64_t pause_headroom(const Link& in, const Link& back) {
@@ -171,7 +176,7 @@ void Network::serve(LinkIndex index) {
     }
     put_on_wire(index, port.take_next(), start);
   }
-  if (port.look_at(link.free_at())) push(link.free_at(), Kind::port, index, 0);
+  if (port.has_to_look() && port.look_at(link.free_at())) push(link.free_at(), Kind::port, index, 0);
 }
 
 // What was on the wire is no longer in the buffer, which may have room for others now.

@@ -52,6 +52,8 @@ class Network {
   // Gives a switch that has all its links a buffer with an end; links to and from it have rates. Throws
   // std::runtime_error if it is smaller than the headroom of its ports.
   void set_buffer(SwitchIndex at, const BufferSpec& spec);
+  // The cards at both ends of this host's cable can pause each other (PFC). A switch: see set_buffer.
+  void let_pause(HostIndex host);
   // Replaces what goes wrong on a link; packets that waited on it to be overtaken go on at once.
   void set_faults(LinkIndex link, const FaultPlan& plan);
 
@@ -72,9 +74,9 @@ class Network {
   void send(HostIndex from, ParcelId id) { send(from, id, now()); }
 
   // ---- pausing (PFC) ----
-  // Can a host ask the switch that it is connected to?
+  // Can a host ask its neighbour, the switch or the host that it is connected to?
   [[nodiscard]] bool can_pause(HostIndex host) const { return links_[uplinks_[host]].port() != nullptr; }
-  // A host that can has the switch's packets for it wait, or go on; a frame tells it. Pauses last until then.
+  // A host that can has its neighbour's packets for it wait, or go on; a frame tells it. Pauses last until then.
   void pause_neighbour(HostIndex host, bool stop) { tell_to_pause(links_[uplinks_[host]].port()->back(), stop); }
   [[nodiscard]] Time neighbour_paused_for(HostIndex host) const {
     return links_[links_[uplinks_[host]].port()->back()].port()->paused_for(now());

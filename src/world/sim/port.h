@@ -59,6 +59,8 @@ class Port {
   // All pauses until now.
   [[nodiscard]] Time paused_for(Time now) const { return paused_for_ + (paused_ ? now - paused_since_ : 0); }
 
+  // When the wire is free again: for the next packet, or to make room for others.
+  [[nodiscard]] bool has_to_look() const { return has_next() || on_wire_.share != kNoLink; }
   // Does nobody look after it by then? Then somebody will.
   [[nodiscard]] bool look_at(Time at) {
     if (at >= look_at_) return false;

@@ -111,6 +111,49 @@ TEST(Switch, APauseIsHeardWhenItsFrameHasArrived) {
             asked + kFrame + kLink.delay - (kOnWire + kFrame + kLink.delay));
 }
 
+// On a cable as well: the packet that is on the wire goes out, what comes behind it waits, and goes on when it is told.
+TEST(Cable, APauseIsHeardWhenItsFrameHasArrived) {
+  TestWorld world(1, 2, kLink);
+  world.fabric.let_pause(0);
+  constexpr Time kFrame = 84 * 80;
+  const Time heard = kFrame + kLink.delay;
+  world.fabric.pause_neighbour(1, true);
+  for (std::uint32_t psn = 0; psn < 20; ++psn) world.hosts[0].send(1, psn, kPayload, heard - 5 * kOnWire / 2 + 1);
+  world.fabric.run_until_idle();
+  EXPECT_EQ(world.hosts[1].psns(), (std::vector{0u, 1u, 2u}));
+  EXPECT_EQ(world.hosts[1].arrived.back().at, heard + kOnWire / 2 + 1 + kLink.delay);
+  world.hosts[1].send(0, 30, kPayload);  // the frame that ends the pause waits for it
+  const Time asked = world.fabric.now();
+  world.fabric.pause_neighbour(1, false);
+  world.fabric.run_until_idle();
+  ASSERT_EQ(world.hosts[1].arrived.size(), 20u);
+  EXPECT_EQ(world.hosts[1].arrived[3].at, asked + kOnWire + kFrame + kLink.delay + kOnWire + kLink.delay);
+  EXPECT_EQ(world.fabric.link(world.fabric.uplink(0)).port()->paused_for(world.fabric.now()),
+            asked + kOnWire + kFrame + kLink.delay - heard);
+}
+
+// Where nobody pauses, a port changes nothing.
+TEST(Cable, APortThatIsNotPausedCostsNoTime) {
+  std::array<std::vector<TestHost::Arrival>, 2> arrived;
+  for (const bool pausing : {false, true}) {
+    TestWorld world(1, 2, kLink);
+    if (pausing) world.fabric.let_pause(0);
+    for (std::uint32_t psn = 0; psn < 100; ++psn) {
+      world.hosts[0].send(1, psn, kPayload, kOnWire * (psn + psn % 7));
+    }
+    world.fabric.run_until_idle();
+    arrived[pausing ? 1 : 0] = world.hosts[1].arrived;
+  }
+  EXPECT_EQ(arrived[0], arrived[1]);
+}
+
+// A queue of 802.1Qbb in SONiC's example (Azure, NSDI 2023, appendix A) has 96 928 bytes of headroom, with cables up to
+// 300 m and what switches take to obey.
+TEST(Cable, HeadroomIsLessThanInSonicsExample) {
+  const Link link({.bits_per_second = 100'000'000'000, .delay = nanoseconds(1500)}, {}, {});
+  EXPECT_LT(pause_headroom(link, link), 96'928u);
+}
+
 // Host 2 does not take its packets. Host 0 has some for it, and is paused; those that it has for host 3, which would
 // take them, wait as well, while those of host 1 do not: head-of-line blocking.
 TEST(Switch, AVictimWaitsForAReceiverThatIsNotItsOwn) {

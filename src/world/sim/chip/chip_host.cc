@@ -38,8 +38,7 @@ void ChipWorld::emit(const nic::OutPacket& packet) {
   Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
   last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
   // An acknowledgement with nothing before it needs no event: what is sent after it has payload to fetch first.
-  if (info.is_response() && packet.payload_bytes == 0 && host_.leaving_.empty() &&
-      host_.held_until_ <= host_.fabric_.now()) {
+  if (info.is_response() && packet.payload_bytes == 0 && host_.leaving_.empty()) {
     return host_.fabric_.send(host_.index_, id, last);
   }
   host_.leaving_.add(last, id, bytes);
@@ -172,16 +171,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       receive(now, packet, 0);
       break;
     }
-    case What::resume:
-      if (now < held_until_) return;  // paused again
-      let_leave(now);
-      for (const ParcelId id : held_) fabric_.send(index_, id);
-      held_.clear();
-      break;
-    case What::go_on:
-      if (now < peer_held_until_) return;  // to be paused longer
-      let_leave(now);
-      return fabric_.pause_neighbour(index_, false);
+    case What::go_on: return look_at_neighbour(now);
     case What::thread: return program_->on_thread(now, number);
   }
   drive(now);
@@ -189,15 +179,11 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
 
 // ---- transmitting ---------------------------------------------------------------------------------------
 
-// What should have left by now is on the wire since then, or is held.
+// What should have left by now is on the wire since then, or waits at the port.
 void ChipHost::let_leave(Time now) {
   while (!leaving_.empty() && leaving_.first().at <= now) {
     const Departures::Packet packet = leaving_.take_first();
-    if (packet.at < held_until_ || !held_.empty()) {
-      held_.push_back(packet.id);
-    } else {
-      fabric_.send(index_, packet.id, packet.at);
-    }
+    fabric_.send(index_, packet.id, packet.at);
   }
 }
 
@@ -219,14 +205,13 @@ const LinkCounters& ChipHost::sent() {
 bool ChipHost::may_give_turn(Time now) {
   const ChipSpec& spec = shell_.spec();
   const std::uint32_t room = spec.transmit_buffer_bytes == 0 ? kUsualBuffer : spec.transmit_buffer_bytes;
-  if (!held_.empty()) return false;  // until the end of the pause
   if (leaving_.bytes() >= room) {
     fabric_.wake(index_, leaving_.fewer_than(room));
     return false;
   }
   const LinkIndex uplink = fabric_.uplink(index_);
   const Time clear_at = fabric_.clear_at(uplink);
-  if (clear_at == kNever) return false;  // likewise
+  if (clear_at == kNever) return false;  // until the end of a pause
   const Time ready_at = std::max(turn_free_ - kAhead, clear_at - fabric_.link(uplink).duration(room / 2));
   if (ready_at <= now) return true;
   fabric_.wake(index_, ready_at);
@@ -262,13 +247,6 @@ void ChipHost::on_wake(Time now) {
   drive(now);
 }
 
-void ChipHost::hold(Time now, Time until) {
-  let_leave(now);
-  held_for_ += std::max<Time>(until - std::max(held_until_, now), 0);
-  held_until_ = std::max(held_until_, until);
-  event(std::max(held_until_, now), What::resume, 0);
-}
-
 // ---- receiving ------------------------------------------------------------------------------------------
 
 void ChipHost::on_parcel(Time now, const Parcel& parcel) {
@@ -297,7 +275,7 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   if (bytes > 0) {
     stored_.push_back({shell_.finished(), bytes});
     stored_bytes_ += bytes;
-    hold_peer(now);
+    if (!neighbour_pauses_) look_at_neighbour(now);
   }
   if (c.sq_done == done || !estats_.watches(slot)) return;
   estats_.note(slot, done, c.sq_done, 3, now);
@@ -306,32 +284,49 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
 
 // Is there room for a packet in the receive buffer?
 bool ChipHost::store(Time now, std::uint32_t bytes) {
-  while (!stored_.empty() && stored_.front().until <= now) {
-    stored_bytes_ -= stored_.front().bytes;
-    stored_.pop_front();
-  }
+  forget_what_left(now);
   const ChipSpec& spec = shell_.spec();
   if (spec.receive_buffer_bytes == 0) return true;
   if (spec.pause && !pauses()) return true;  // a switch would wait, and has room without end here
   return stored_bytes_ + bytes <= spec.receive_buffer_bytes;
 }
 
-// Half full: the peer or the switch waits until a quarter is left.
-void ChipHost::hold_peer(Time now) {
-  const ChipSpec& spec = shell_.spec();
-  if (spec.receive_buffer_bytes == 0 || stored_bytes_ <= spec.receive_buffer_bytes / 2) return;
-  if (now < peer_held_until_ || !pauses()) return;
+void ChipHost::forget_what_left(Time now) {
+  while (!stored_.empty() && stored_.front().until <= now) {
+    stored_bytes_ -= stored_.front().bytes;
+    stored_.pop_front();
+  }
+}
+
+// What the receive buffer may hold before the neighbour is to pause: half of it, or less if the rest would not hold
+// what comes until the neighbour does.
+std::uint64_t ChipHost::most_unpaused() const {
+  const std::uint64_t whole = shell_.spec().receive_buffer_bytes;
+  const Link& out = fabric_.link(fabric_.uplink(index_));
+  const std::uint64_t headroom = pause_headroom(fabric_.link(out.port()->back()), out);
+  return std::min(whole / 2, whole - std::min(whole, headroom));
+}
+
+// The card at the other end of the cable, or the switch, pauses until half of that is left. What comes before it does
+// may make it longer.
+void ChipHost::look_at_neighbour(Time now) {
+  if (shell_.spec().receive_buffer_bytes == 0 || !pauses()) return;
+  forget_what_left(now);
+  const std::uint64_t most = most_unpaused();
+  const std::uint64_t enough = neighbour_pauses_ ? most / 2 : most;
+  if (const bool pause = stored_bytes_ > enough; pause != neighbour_pauses_) {
+    neighbour_pauses_ = pause;
+    let_leave(now);
+    fabric_.pause_neighbour(index_, pause);
+  }
+  if (!neighbour_pauses_) return;
   std::uint64_t left = stored_bytes_;
   Time until = now;
   for (const Stored& s : stored_) {
-    if (left <= spec.receive_buffer_bytes / 4) break;
+    if (left <= most / 2) break;
     left -= s.bytes;
     until = std::max(until, s.until);
   }
-  peer_held_until_ = until;
-  if (peer_ != nullptr) return peer_->hold(now, until + peer_delay_);
-  let_leave(now);
-  fabric_.pause_neighbour(index_, true);
   event(until, What::go_on, 0);
 }
 

@@ -43,26 +43,19 @@ class ChipHost {
   [[nodiscard]] Estats& estats() { return estats_; }
   // Of what has left by now.
   [[nodiscard]] const LinkCounters& sent();
-  // How long it has been paused, or is to be, until now.
+  // How long it has been paused until now.
   [[nodiscard]] Time paused_for() const {
     const Port* port = fabric_.link(fabric_.uplink(index_)).port();
-    return held_for_ + (port != nullptr ? port->paused_for(fabric_.now()) : 0);
+    return port != nullptr ? port->paused_for(fabric_.now()) : 0;
   }
-  // How long it has had its neighbour paused.
+  // How long it has had its neighbour paused: the card at the other end of its cable, or the switch.
   [[nodiscard]] Time pausing_for() const {
-    if (peer_ != nullptr) return peer_->held_for_;
     return fabric_.can_pause(index_) ? fabric_.neighbour_paused_for(index_) : 0;
   }
   // Packets that its receive buffer had no room for.
   [[nodiscard]] std::uint64_t no_room() const { return no_room_; }
 
   void set_program(Program* program) { program_ = program; }
-  // The host at the other end of its cable: the one to be paused when the receive buffer fills. Behind a switch with a
-  // buffer that has an end, that is the switch.
-  void set_peer(ChipHost* peer, Time delay) {
-    peer_ = peer;
-    peer_delay_ = delay;
-  }
 
   // -- for its threads; `at` is the thread's own time, not before the world's --
   [[nodiscard]] host::Error post(Time at, const host::Poster& poster, const host::WorkRequest& request);
@@ -81,7 +74,7 @@ class ChipHost {
 
  private:
   friend class ChipWorld;
-  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, resume, go_on, thread };
+  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, go_on, thread };
   static constexpr int kWhatShift = 28;
 
   // What the chip is about to do for a queue pair, though the card has done it already.
@@ -103,10 +96,11 @@ class ChipHost {
     fabric_.post(index_, at, static_cast<std::uint32_t>(what) << kWhatShift | argument);
   }
   void receive(Time now, const wire::Packet& packet, std::uint32_t bytes);
-  [[nodiscard]] bool pauses() const { return shell_.spec().pause && (peer_ != nullptr || fabric_.can_pause(index_)); }
+  [[nodiscard]] bool pauses() const { return shell_.spec().pause && fabric_.can_pause(index_); }
   [[nodiscard]] bool store(Time now, std::uint32_t bytes);
-  void hold_peer(Time now);
-  void hold(Time now, Time until);
+  [[nodiscard]] std::uint64_t most_unpaused() const;
+  void look_at_neighbour(Time now);
+  void forget_what_left(Time now);
   void let_leave(Time now);
   void look_after_departures();
   void ring(Time at, std::uint32_t slot);
@@ -134,15 +128,12 @@ class ChipHost {
   Time turn_free_ = 0;         // when the scheduler can give the next turn
   Time last_left_ = 0;         // of the turn that is being given
   Departures leaving_;
-  Time look_at_ = kNever;      // when these are looked after next
-  std::deque<ParcelId> held_;  // while the peer pauses us
-  Time held_until_ = 0, held_for_ = 0;
+  Time look_at_ = kNever;  // when these are looked after next
 
   // -- receiving --
   std::deque<Stored> stored_;  // packets in the receive buffer, and until when
   std::uint64_t stored_bytes_ = 0, no_room_ = 0;
-  ChipHost* peer_ = nullptr;
-  Time peer_delay_ = 0, peer_held_until_ = 0;
+  bool neighbour_pauses_ = false;
   std::vector<Coming> coming_;     // by completion queue
   std::deque<wire::Packet> naks_;  // that are being thought about
 
