@@ -143,6 +143,7 @@ struct CardState {
   ZeroedTable<StatelessBlock>* blocks = nullptr;
   CapabilityIssuer capabilities;
   Counters counters;
+  bool receives_low = false;  // a receive queue has come to its last eighth, since the host took this back
 };
 
 // Something that the peer has not acknowledged, and may still fetch from where it lies.

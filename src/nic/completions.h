@@ -121,11 +121,13 @@ class Completions {
       if (c.rq_done == c.rq_posted) [[unlikely]]
         return false;
       c.receive_entry = c.rq_done;
+      note_left(c.rq_posted - c.rq_done - 1, c.rq_shift);
     } else {
       SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];
       core_.world.touch(OnChip::shared_receive_queue, c.shared_rq);
       if (srq.available() == 0) return false;
       c.receive_entry = srq.take();
+      note_left(srq.available(), srq.shift);
       if (srq.available() < srq.limit) {
         srq.limit = 0;
         core_.world.notify({EventKind::srq_limit_reached, c.shared_rq});
@@ -181,6 +183,10 @@ class Completions {
   }
 
  private:
+  void note_left(std::uint32_t entries, std::uint8_t shift) {
+    if (entries <= 1U << shift >> 3) [[unlikely]]
+      core_.state.receives_low = true;
+  }
   static void describe(const wire::Headers& h, Completion& done) {
     const wire::OpcodeInfo& info = wire::info(h.bth.opcode);
     done.has_immediate = info.immediate;

@@ -127,6 +127,16 @@ class LonelyCard {
     ack.headers.aeth.syndrome = wire::Syndrome::kNoCredits;
     card_.on_packet(0, ack);
   }
+  // The peer of this connection sends an empty message.
+  void take_message(const host::QueuePair& qp) {
+    wire::Packet message;
+    message.flow = {.source = qp.context().peer, .destination = device_.config().gids[0]};
+    message.headers.bth.opcode =
+        qp.options().service == wire::Service::rc ? wire::Opcode::rc_send_only : wire::Opcode::uc_send_only;
+    message.headers.bth.destination = qp.qpn();
+    message.headers.bth.psn = qp.context().expected_psn;
+    card_.on_packet(0, message);
+  }
   [[nodiscard]] bool has_work() const { return card_.has_work(); }
   [[nodiscard]] std::uint64_t counted(nic::Counter c) const { return device_.card().counters.get(c); }
   [[nodiscard]] host::Device& device() { return device_; }

@@ -3,6 +3,7 @@
 // the lane's lock when it calls; what the lane's thread asks without the lock is marked.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -29,6 +30,7 @@ class DrivePolicy {
   static constexpr Time kTick = microseconds(500);    // how often the thread looks whether the program still polls
   static constexpr Time kMoment = microseconds(20);   // in which a program that polls has polled again
   static constexpr Time kWary = milliseconds(10);     // for which the thread looks more often after taking over
+  static constexpr Time kHold = milliseconds(4);      // for which it takes nothing in for one whose receives run low
 
   [[nodiscard]] Driver driver() const { return driver_; }
   [[nodiscard]] bool program_drives() const { return driver_ == Driver::program; }
@@ -39,10 +41,14 @@ class DrivePolicy {
     add_one(polls_);
     return driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive;
   }
-  void hand_to_program() { driver_ = Driver::program; }
+  void hand_to_program() {
+    driver_ = Driver::program;
+    stands_in_ = false;
+  }
   // The program wants an event, and will sleep. True: the thread has to drive from now on.
   [[nodiscard]] bool on_armed() {
     polls_since_armed_ = 0;
+    stands_in_ = false;
     return std::exchange(driver_, Driver::thread) == Driver::program;
   }
   // Nothing has come for so long that others may have the processor. Without the lock.
@@ -133,7 +139,19 @@ class DrivePolicy {
     driver_ = Driver::thread;
     polls_since_armed_ = 0;
     took_over_at_ = now;
+    stands_in_ = true;
     return true;
+  }
+  // The thread drives for a program that polled until a moment ago: others have its processor, most likely. If its
+  // receive queues ran empty meanwhile, peers would have to send again what nobody has lost. `low`: they will, unless it
+  // posts. True: what comes now waits where it is, in rings and sockets, for a while.
+  [[nodiscard]] bool leaves_the_rest(bool low, Time now) {
+    if (!stands_in_ || !low) {
+      held_until_ = kNever;
+      return false;
+    }
+    held_until_ = std::min(held_until_, now + kHold);
+    return now < held_until_;
   }
   [[nodiscard]] bool is_wary(Time now) const { return now < wary_until_; }
   // While the thread drives: a packet came.
@@ -163,6 +181,8 @@ class DrivePolicy {
   Time last_post_ = 0;
   // The thread's alone.
   std::uint64_t polls_seen_ = 0, posts_seen_ = 0;
+  bool stands_in_ = false;  // for a program that polled, and wants no event
+  Time held_until_ = kNever;
   bool moment_ = false;
   Time wary_until_ = 0;
   Time took_over_at_ = -seconds(1);

@@ -200,5 +200,45 @@ TEST(DrivePolicy, TheThreadIsWaryAfterAPacketThatTheProgramLeftToIt) {
   EXPECT_FALSE(policy.is_wary(seconds(6))) << "it has driven for long: nothing of the program's doing";
 }
 
+// A policy whose thread drives in the place of a program that polled.
+void stand_in(P& policy) {
+  hand_over(policy);
+  (void)policy.on_tick();
+  ASSERT_TRUE(policy.take_from_program(seconds(5)));
+}
+
+TEST(DrivePolicy, TheThreadLeavesTheRestToAProgramThatPolledAndHasFewReceives) {
+  P policy;
+  stand_in(policy);
+  EXPECT_FALSE(policy.leaves_the_rest(false, seconds(5)));
+  EXPECT_TRUE(policy.leaves_the_rest(true, seconds(6)));
+  EXPECT_TRUE(policy.leaves_the_rest(true, seconds(6) + P::kHold - 1));
+  EXPECT_FALSE(policy.leaves_the_rest(false, seconds(6) + P::kHold - 1)) << "it has polled";
+  EXPECT_TRUE(policy.leaves_the_rest(true, seconds(6) + P::kHold)) << "and not again";
+}
+
+TEST(DrivePolicy, ItDoesSoForAWhile) {
+  P policy;
+  stand_in(policy);
+  EXPECT_TRUE(policy.leaves_the_rest(true, seconds(6)));
+  EXPECT_FALSE(policy.leaves_the_rest(true, seconds(6) + P::kHold));
+  EXPECT_FALSE(policy.leaves_the_rest(true, seconds(7))) << "as a card would go on, without the program";
+}
+
+TEST(DrivePolicy, ItTakesAllForOneWhoWaitsForAnEvent) {
+  P policy;
+  EXPECT_FALSE(policy.leaves_the_rest(true, seconds(5))) << "nobody has ever polled";
+  stand_in(policy);
+  (void)policy.on_armed();
+  EXPECT_FALSE(policy.leaves_the_rest(true, seconds(5)));
+}
+
+TEST(DrivePolicy, NorForOneWhoDrivesItself) {
+  P policy;
+  stand_in(policy);
+  policy.hand_to_program();
+  EXPECT_FALSE(policy.leaves_the_rest(true, seconds(5)));
+}
+
 }  // namespace
 }  // namespace weft::real

@@ -47,6 +47,7 @@ class Lane::Engine : public PrintsStats {
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
   void polled() {
+    device_.card().receives_low = false;  // it sees what has come, and posts more
     if (policy_.on_poll()) take_over();
   }
   void poll();
@@ -127,6 +128,8 @@ class Lane::Engine : public PrintsStats {
   void tick(Guard& guard);
   void drive(Guard& guard);
   [[nodiscard]] bool found_packets(Answers answers);
+  [[nodiscard]] bool leaves_the_rest();
+  void wait_for_program(Guard& guard);
   void listen_to_port(bool on);
   void sleep(Guard& guard, Time until);
   void hear_broker(Guard& guard);

@@ -99,11 +99,12 @@ void Lane::Engine::drive(Guard& guard) {
   const bool wary = policy_.is_wary(began);
   ThreadShift shift(began, wary);
   while (shift.goes_on(clock_.now(), port_.has_exported())) {
-    while (found_packets(wary ? Answers::to_anything : Answers::no)) {
+    while (!leaves_the_rest() && found_packets(wary ? Answers::to_anything : Answers::no)) {
       const Time now = clock_.now();
       policy_.heard(now);
       if (!shift.heard(now)) break;
     }
+    if (leaves_the_rest()) return wait_for_program(guard);
     const ThreadShift::Pause pause = shift.pause();
     guard.unlock();  // whoever waits for it may have it
     if (pause == ThreadShift::Pause::yields) yield_processor();
@@ -112,6 +113,22 @@ void Lane::Engine::drive(Guard& guard) {
     if (pause == ThreadShift::Pause::sleeps) break;
   }
   sleep(guard, ThreadShift::sleeps_until(clock_.now(), next_deadline(), card_.has_work()));
+}
+
+bool Lane::Engine::leaves_the_rest() { return policy_.leaves_the_rest(device_.card().receives_low, clock_.now()); }
+
+// What is late and what is owed leaves. Nothing is taken in until the program polls, or the policy says so.
+void Lane::Engine::wait_for_program(Guard& guard) {
+  const Time now = clock_.now();
+  set_now(now);
+  if (now >= next_deadline()) on_time(now);
+  if (card_.has_work()) transmit(now);
+  listen_to_port(false);
+  guard.unlock();
+  epoll_event event{};
+  const int told = wait_for_events(watched_.get(), {&event, 1}, DrivePolicy::kTick);
+  if (told > 0 && event.data.fd == kick_.get()) drain(kick_.get());
+  guard.lock();
 }
 
 bool Lane::Engine::found_packets(Answers answers) {
