@@ -39,6 +39,7 @@ class DrivePolicy {
   // True: it polls so steadily that it should drive.
   [[nodiscard]] bool on_poll() {
     add_one(polls_);
+    held_until_ = kNever;
     return driver_ == Driver::thread && ++polls_since_armed_ >= kPollsToDrive;
   }
   void hand_to_program() {
@@ -144,12 +145,9 @@ class DrivePolicy {
   }
   // The thread drives for a program that polled until a moment ago: others have its processor, most likely. If its
   // receive queues ran empty meanwhile, peers would have to send again what nobody has lost. `low`: they will, unless it
-  // posts. True: what comes now waits where it is, in rings and sockets, for a while.
+  // posts. True: what comes now waits where it is, in rings and sockets, for a while, or until the program polls.
   [[nodiscard]] bool leaves_the_rest(bool low, Time now) {
-    if (!stands_in_ || !low) {
-      held_until_ = kNever;
-      return false;
-    }
+    if (!stands_in_ || !low) return false;
     held_until_ = std::min(held_until_, now + kHold);
     return now < held_until_;
   }
