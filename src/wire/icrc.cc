@@ -38,7 +38,7 @@ class Masked {
   // The most there is: IPv6, UDP, headers, and a payload small enough that copying it beats a call of its own.
   static constexpr std::size_t kRoom = 256;
 
-  Masked(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident, std::uint16_t port = kRocePort) {
+  Masked(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident) {
     const std::size_t udp_bytes = Udp::kBytes + udp_payload_bytes;
     assert(flow.source.is_v4() == flow.destination.is_v4() && udp_payload_bytes <= kMaxUdpPayloadBytes);
     if (flow.destination.is_v4()) {
@@ -47,7 +47,7 @@ class Masked {
       add_ipv6(flow, udp_bytes);
     }
     put16(flow.source_port);
-    put16(port);
+    put16(number_of(flow.to));
     put16(udp_bytes);
     put16(0xFFFF);  // checksum
   }
@@ -104,9 +104,8 @@ constexpr std::array<std::byte, 3> kPad{};
 
 }  // namespace
 
-std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident,
-                         std::uint16_t destination_port) {
-  return Masked(flow, udp_payload_bytes, ident, destination_port).icrc();
+std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident) {
+  return Masked(flow, udp_payload_bytes, ident).icrc();
 }
 
 std::uint32_t icrc_headers(std::uint32_t before, std::span<const std::byte> headers) {

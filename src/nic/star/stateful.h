@@ -227,6 +227,7 @@ class Stateful {
 
   wire::Headers& start(const Context& c, wire::Opcode opcode, wire::Psn psn) {
     wire::Headers& h = core_.start_packet(c, opcode, psn);
+    core_.out.flow.to = wire::UdpPort::stateless;
     h.bth.destination = c.qpn;  // the stateful side's, in both directions
     h.reth = {};
     wire::StarView::set_opt(h, wire::StarOpt::send);
@@ -243,11 +244,8 @@ class Stateful {
     h.reth.length = length;
   }
   void send_scratch(std::size_t bytes) {
-    const Fragment piece{scratch_.data(), static_cast<std::uint32_t>(bytes)};
-    core_.out.payload = {&piece, 1};
-    core_.out.payload_bytes = static_cast<std::uint32_t>(bytes);
-    core_.send_packet();
-    core_.out.payload = {};
+    core_.out.headers.reth.length = static_cast<std::uint32_t>(bytes);
+    core_.send_passing(std::span(scratch_).first(bytes));
   }
 
   void send(Context& c, const Flight& f) {

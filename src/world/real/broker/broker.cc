@@ -465,7 +465,7 @@ class Broker {
   // A packet for another lane than the one it was steered to goes to the lane whose number it has.
   void hand_on(const wire::Flow& flow, const std::string& datagram) {
     if (datagram.size() < wire::Bth::kBytes) return;
-    const std::uint8_t lane_number = wire::lane_number(std::as_bytes(std::span(datagram)));
+    const std::uint8_t lane_number = wire::lane_number(flow.to, std::as_bytes(std::span(datagram)));
     if (lane_number == 0 && wire::is_mixed(flow)) return;
     if (lane_number == 0) return receive(flow, datagram);
     if (Member* member = lane_number < by_number_.size() ? by_number_[lane_number] : nullptr; member != nullptr)

@@ -168,7 +168,7 @@ void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
 }
 
 void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
-  const std::uint32_t lane_number = wire::lane_number(datagram);
+  const std::uint32_t lane_number = wire::lane_number(flow.to, datagram);
   Route& route = route_to(flow, lane_number);
   if (route.peer == nullptr) {
     if (!is_out_of_reach(route, lane_number)) sender_.add(route.udp, flow, datagram);

@@ -53,8 +53,9 @@ void set_options(int socket, bool v4) {
 
 // The kernel hands a datagram to the socket of the lane that its destination queue pair belongs to.
 int steer_by_lane(int socket) {
-  std::array<sock_filter, 3> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, wire::kLaneByte},
-                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, wire::kLaneByteShift},
+  constexpr wire::LaneField kField = wire::lane_field(wire::UdpPort::roce);
+  std::array<sock_filter, 3> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kField.byte},
+                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, kField.shift},
                                      sock_filter{BPF_RET | BPF_A, 0, 0, 0}};
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   return setsockopt(socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter);
@@ -73,8 +74,9 @@ void admit(int socket, std::span<sock_filter> program) {
 // Unlike the filter that steers, this one sees the UDP header, too. What is too short for it is not let in.
 void admit_lane(int socket, std::uint8_t lane_number) {
   constexpr std::uint32_t kUdpHeader = 8;
-  std::array<sock_filter, 5> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader + wire::kLaneByte},
-                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, wire::kLaneByteShift},
+  constexpr wire::LaneField kField = wire::lane_field(wire::UdpPort::roce);
+  std::array<sock_filter, 5> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader + kField.byte},
+                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, kField.shift},
                                      sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, lane_number},
                                      sock_filter{BPF_RET | BPF_K, 0, 0, kAll},
                                      sock_filter{BPF_RET | BPF_K, 0, 0, kNothing}};
