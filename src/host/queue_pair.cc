@@ -45,7 +45,7 @@ QueuePair::QueuePair(Device& device, nic::StatelessBlock& block, wire::Qpn qpn, 
                      const QpOptions& options)
     : device_(device),
       context_(block.context),
-      slot_(nic::kNone),
+      slot_(device.card_.contexts.size() + block.context.timer),
       qpn_(qpn),
       domain_(domain),
       options_(options),

@@ -65,6 +65,7 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   [[nodiscard]] wire::Qpn qpn() const { return qpn_; }
+  // Of the card's table of contexts. StaR's stateless side has none there; its numbers begin where that table ends.
   [[nodiscard]] std::uint32_t slot() const { return slot_; }
   [[nodiscard]] std::uint32_t domain() const { return domain_; }
   [[nodiscard]] const QpOptions& options() const { return options_; }
@@ -79,6 +80,11 @@ class QueuePair {
   // All or nothing: a refused call changes nothing.
   [[nodiscard]] Error modify(const QpAttributes& attributes, std::uint32_t mask);
   [[nodiscard]] QpAttributes query() const;
+
+  // StaR's stateless side: what its host keeps instead of a card; nullptr: it is none.
+  [[nodiscard]] const nic::StatelessBlock* block() const { return block_; }
+  // Has it heard of the other side of its StaR connection?
+  [[nodiscard]] bool knows_partner() const { return block_ != nullptr ? block_->room != 0 : link_ && link_->migrated; }
 
   // An undecided connection speaks this from now on; any other has made its choice.
   void decide(nic::Dialect dialect);

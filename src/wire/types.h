@@ -26,9 +26,13 @@ inline constexpr std::uint16_t kStatelessPort = 4795, kStatefulPort = 4796;
 enum class UdpPort : std::uint8_t { roce, stateless, stateful };
 inline constexpr std::size_t kUdpPorts = 3;
 
+constexpr bool is_known(UdpPort port) { return static_cast<std::size_t>(port) < kUdpPorts; }
+// Of a known one.
 constexpr std::uint16_t number_of(UdpPort port) {
-  return port == UdpPort::roce ? kRocePort : port == UdpPort::stateless ? kStatelessPort : kStatefulPort;
+  constexpr std::uint16_t kBefore = kStatelessPort - static_cast<std::uint16_t>(UdpPort::stateless);
+  return port == UdpPort::roce ? kRocePort : static_cast<std::uint16_t>(kBefore + static_cast<std::uint16_t>(port));
 }
+static_assert(number_of(UdpPort::stateless) == kStatelessPort && number_of(UdpPort::stateful) == kStatefulPort);
 constexpr bool is_udp_port(std::uint16_t number, UdpPort& out) {
   for (const UdpPort port : {UdpPort::roce, UdpPort::stateless, UdpPort::stateful}) {
     if (number_of(port) != number) continue;

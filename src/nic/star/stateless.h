@@ -238,6 +238,13 @@ class Stateless {
     b->note_heard(core_.now());
     core_.world.write(BusWrite::block, b, sizeof *b - sizeof(Context));
     if (room == 0 && b->room != 0) on_post(*b);  // what had to wait for it
+    have_watched(*b);
+  }
+  // We have said something that the host did not ask for just now. Its timer is to see that it is heard.
+  void have_watched(StatelessBlock& b) {
+    if (b.watched || b.context.rung || !(b.waits_for_answer() || b.breaking)) return;
+    b.context.rung = true;
+    core_.state.rung_blocks->push(b.context.timer);
   }
   // A count that only grows, and not beyond what was said.
   static void advance(std::uint32_t& heard, std::uint32_t told, std::uint32_t now) {
@@ -271,6 +278,7 @@ class Stateless {
     b->note_heard(core_.now());
     answer(p, Refusal::none);
     if (b->context.state != QpState::error) on_post(*b);  // there is room for more of what was posted
+    have_watched(*b);
   }
   // Whole completions, with statuses and reasons that exist: they come from the peer.
   [[nodiscard]] static bool makes_sense(std::span<const std::byte> payload) {

@@ -171,7 +171,7 @@ int post_all(QueuePair& qp, Builder& b) {
     }
   }
   qp.owner->lane.rang();
-  qp.owner->order.note(qp.slot, b.count);
+  if (!qp.poster.context->stateless()) qp.owner->order.note(qp.slot, b.count);
   return 0;
 }
 
