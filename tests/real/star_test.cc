@@ -110,17 +110,18 @@ TEST(StarContexts, AreThoseOfTheStatefulSideAlone) {
 
 class NoPartner : public testing::Test {
  protected:
-  static constexpr wire::Address kOwn = wire::Address::v4(127, 0, 8, 5), kPeer = wire::Address::v4(127, 0, 8, 6);
+  static constexpr wire::Address kOwn = wire::Address::v4(127, 0, 8, 5), kPeer = wire::Address::v4(127, 0, 8, 6),
+                                 kSilent = wire::Address::v4(127, 0, 8, 7);
 
   // It learns who its peer is.
-  static void ready_to_receive(TestLane& lane, host::QueuePair& qp, wire::Qpn peer) {
+  static void ready_to_receive(TestLane& lane, host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn) {
     using M = host::QpMask;
     const std::lock_guard guard(lane.lane.lock());
     host::QpAttributes a{.state = nic::QpState::init};
     ASSERT_EQ(qp.modify(a, M::state | M::pkey_index | M::port | M::rights), host::Error::none);
     a.state = nic::QpState::rtr;
-    a.peer = kPeer;
-    a.peer_qpn = peer;
+    a.peer = peer;
+    a.peer_qpn = peer_qpn;
     ASSERT_EQ(
         qp.modify(a, M::state | M::path | M::mtu | M::peer_qpn | M::receive_psn | M::max_peer_reads | M::min_rnr_timer),
         host::Error::none);
@@ -155,7 +156,7 @@ TEST_F(NoPartner, star_no_partner) {
     for (const StarRole theirs : {role, StarRole::none}) {
       TestLane own(playing(role, kOwn)), peer(playing(theirs, kPeer));
       host::QueuePair *qp = own.make_qp(), *other = peer.make_qp();
-      ready_to_receive(own, *qp, other->qpn());
+      ready_to_receive(own, *qp, kPeer, other->qpn());
       EXPECT_EQ(counted(own, Refusal::star_no_partner), 1U);
       const std::lock_guard guard(own.lane.lock());
       EXPECT_EQ(qp->state(), nic::QpState::error);
@@ -166,11 +167,11 @@ TEST_F(NoPartner, star_no_partner) {
 
 // One that never says what it is, and is not of this host.
 TEST_F(NoPartner, IsFoundOutBySilence) {
-  ForeignPeer silent(kPeer);
+  ForeignPeer silent(kSilent);
   for (const StarRole role : {StarRole::stateless, StarRole::stateful}) {
     TestLane own(playing(role, kOwn));
     host::QueuePair* qp = own.make_qp();
-    ready_to_receive(own, *qp, wire::Qpn(9U << 17 | 77));
+    ready_to_receive(own, *qp, kSilent, wire::Qpn(9U << 17 | 77));
     receive(own, *qp);
     expect_broken(own, *qp);
   }
