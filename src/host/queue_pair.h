@@ -88,6 +88,8 @@ class QueuePair {
 
   // An undecided connection speaks this from now on; any other has made its choice.
   void decide(nic::Dialect dialect);
+  // Or is the stateful side of a StaR connection, until it is reset.
+  void become_stateful();
 
   // For those who post often: keep it as long as the queue pair lives.
   [[nodiscard]] Poster poster() { return {&device_, &context_}; }
@@ -135,6 +137,7 @@ class QueuePair {
   std::vector<nic::SavedResponse> saved_;
   nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
   std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
+  bool follows_ = false;                  // it became that by agreement
 };
 
 }  // namespace weft::host

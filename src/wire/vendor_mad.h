@@ -35,9 +35,15 @@ static_assert(common_version({1, 1}, {2, 3}) == 0 && common_version({0, 0}, {1, 
 // Which roles of StaR (wire/star.h) a card's queue pairs play. A card that does not know StaR says none.
 struct StarRoles {
   static constexpr std::uint8_t kStateless = 1, kStateful = 2;
+  static constexpr std::uint8_t kAlways = 4;   // all its reliable connections play that, and speak nothing else
+  static constexpr std::uint8_t kFollows = 8;  // it plays none, but is stateful for a peer that is always stateless
   std::uint8_t bits = 0;
   [[nodiscard]] constexpr bool any() const { return (bits & (kStateless | kStateful)) != 0; }
   [[nodiscard]] constexpr bool has(std::uint8_t role) const { return (bits & role) != 0; }
+  // Does a stateful side find its partner there; a stateless one?
+  [[nodiscard]] constexpr bool suits_stateful() const { return has(kStateless); }
+  [[nodiscard]] constexpr bool suits_stateless() const { return has(kStateful | kFollows); }
+  [[nodiscard]] constexpr bool asks_for_stateful() const { return has(kStateless) && has(kAlways); }
   friend constexpr bool operator==(const StarRoles&, const StarRoles&) = default;
 };
 

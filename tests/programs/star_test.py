@@ -5,10 +5,12 @@ The server plays the role that the class says and the client the other one.
 
 import json
 import re
+import unittest
 
+from namespaces_test import ADDRESSES, HERE, IPV4_GID, THERE, lay_a_wire
 from perftest_test import counter, rows
 from pingpong_test import loses_at_most_its_peer
-from stage import Stage, ended_well, free_port, main
+from stage import ROOT, Stage, as_nobody_in, ended_well, free_port, main
 
 OTHER = {"stateless": "stateful", "stateful": "stateless"}
 
@@ -72,6 +74,55 @@ class OnceIsEnough(StarStage):
     def setUp(self):
         if self.lossy or "auto" in self.flags:
             self.skipTest("the run over UDP without loss does this")
+
+
+class ByAgreement(StarStage):
+    def test_clients_that_were_told_nothing_keep_the_state_for_a_stateless_server(self):
+        for command in (("ib_send_bw", "-F", "-n", 200, "-s", 4096), ("ib_read_bw", "-F", "-n", 50),
+                        ("ib_atomic_bw", "-F", "-n", 50, "-q", 4)):
+            with self.subTest(command=command):
+                server, client = self.pair(command, free_port(), star("stateless"), ())
+                self.finish(client, server)
+                self.finish(server, client)
+
+    def test_a_client_tells_which_role_it_has_taken(self):
+        command = ("ib_write_bw", "-F", "-q", 3, "-D", 30, "-f", 0)
+        server, client = self.pair(command, free_port(), star("stateless"), ())
+        self.wait_for_traffic(server, client)
+        stat = self.finish(self.start_plain(self.weft, "stat", "--json", "--qps"))
+        qps = {lane["process"]: lane["qps"] for lane in json.loads(stat)}[client.pid]
+        self.assertEqual([(qp["dialect"], qp["role"]) for qp in qps], 3 * [("star", "stateful")])
+
+
+@unittest.skipUnless(ROOT, "making network namespaces needs root")
+class BetweenMachines(OnceIsEnough):
+    """Two network namespaces have two brokers: roles are told over the wire."""
+    as_root = True
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        lay_a_wire(cls)
+
+    def meet(self, serves, asks):
+        command = ("ib_send_bw", "-F", "-s", 4096, "-n", 300, "-x", IPV4_GID)
+        server = self.start(*command, flags=serves, inside=as_nobody_in(HERE))
+        self.wait_for_port(server, 18515)
+        return server, self.start(*command, ADDRESSES[4][0], flags=asks, inside=as_nobody_in(THERE))
+
+    def test_programs_meet_in_their_roles(self):
+        for serves, asks in ((star("stateless"), star("stateful")), (star("stateful"), star("stateless")),
+                             (star("stateless"), ())):
+            with self.subTest(serves=serves, asks=asks):
+                server, client = self.meet(serves, asks)
+                self.finish(client, server)
+                self.finish(server, client)
+
+    def test_two_of_the_same_role_find_out(self):
+        server, client = self.meet(star("stateful"), star("stateful"))
+        for program in (server, client):
+            self.assertNotIn(program.wait(20), (None, 0), server.story() + client.story())
+            self.assertRegex(program.output(), "is stateful in StaR, and its peer, .* is not stateless")
 
 
 class Shown(OnceIsEnough):

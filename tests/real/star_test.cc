@@ -106,6 +106,39 @@ TEST(StarContexts, AreThoseOfTheStatefulSideAlone) {
   EXPECT_EQ(bytes(), before);
 }
 
+// A client that was told nothing keeps the state for a server that was told to keep none.
+TEST(StarByAgreement, WhoWasToldNothingFollowsAPeerThatIsAlwaysStateless) {
+  constexpr wire::Address kA = wire::Address::v4(127, 0, 8, 8), kB = wire::Address::v4(127, 0, 8, 9);
+  for (const WireChoice wire : {WireChoice::udp, WireChoice::automatic}) {
+    Settings untold = small_lane_at(kA);
+    untold.wire = wire;
+    TestLane a(untold), b(playing(StarRole::stateless, kB, wire));
+    host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
+    for (int round = 0; round < 2; ++round) {
+      a.connect(*qa, kB, qb->qpn());
+      b.connect(*qb, kA, qa->qpn());
+      a.write(*qa, 0, 60'000, 200'000, b.key);
+      EXPECT_EQ(a.wait().status, nic::Status::success);
+      b.write(*qb, 200'000, 60'000, 400'000, a.key);
+      EXPECT_EQ(b.wait().status, nic::Status::success);
+      EXPECT_EQ(qa->options().role, StarRole::stateful);
+      for (auto [lane, qp] : {std::pair(&a, qa), std::pair(&b, qb)}) {
+        const std::lock_guard guard(lane->lane.lock());
+        EXPECT_EQ(qp->modify({.state = nic::QpState::reset}, host::QpMask::state), host::Error::none);
+      }
+      EXPECT_EQ(qa->options().role, StarRole::none) << "until it is reset";
+    }
+    // Beside it, the same card speaks srnic with others.
+    TestLane c(small_lane_at(wire::Address::v4(127, 0, 8, 10)));
+    host::QueuePair *q1 = a.make_qp(), *q2 = c.make_qp();
+    a.connect(*q1, wire::Address::v4(127, 0, 8, 10), q2->qpn());
+    c.connect(*q2, kA, q1->qpn());
+    a.write(*q1, 0, 5000, 200'000, c.key);
+    EXPECT_EQ(a.wait().status, nic::Status::success);
+    EXPECT_EQ(q1->context().dialect, nic::Dialect::srnic);
+  }
+}
+
 // ---- peers that do not play the other role
 
 class NoPartner : public testing::Test {

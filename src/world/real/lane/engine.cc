@@ -16,7 +16,7 @@ namespace weft::real {
 
 Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
     : settings_(settings),
-      roles_(roles_of(settings.role)),
+      roles_(roles_of(settings)),
       owner_(owner),
       lock_(lock),
       device_(device_config(settings, memory_), random_),
@@ -83,18 +83,23 @@ BrokerClient::Self Lane::Engine::self() const {
 tl::expected<void, Trouble> Lane::Engine::play(host::StarRole role) {
   const wire::StarRoles wanted = roles_of(role);
   if (!port_.is_open() || !wanted.any() || roles_.has(wanted.bits)) return {};
-  const bool first = !roles_.any();
   Message m(Topic::play);
   m.roles = wanted;
   auto in = broker_.call(m, Topic::playing);
   if (!in) return tl::unexpected(Trouble{ENETDOWN, "the broker does not answer"});
-  if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
-  if (in->lacks_descriptors) return tl::unexpected(Trouble{EMFILE, "too many open files"});
-  if (in->descriptors.size() != 2 * device_.config().gids.size())
-    return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
+  if (auto heard = on_playing(std::move(*in)); !heard) return heard;
   roles_.bits |= wanted.bits;
   negotiation_.set_roles(roles_);
-  if (first) port_.add_sockets(std::move(in->descriptors));
+  return {};
+}
+
+tl::expected<void, Trouble> Lane::Engine::on_playing(Incoming in) {
+  const std::size_t sockets = device_.config().gids.size();
+  if (in.message.code != 0) return tl::unexpected(Trouble{in.message.code, in.text});
+  if (in.lacks_descriptors) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+  if (in.descriptors.size() != 2 * sockets) return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
+  if (port_.hears_star()) return {};
+  port_.add_sockets(std::move(in.descriptors));
   kick();  // the thread has other sockets to watch
   return {};
 }

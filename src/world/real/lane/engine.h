@@ -47,6 +47,7 @@ class Lane::Engine : public PrintsStats {
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
   [[nodiscard]] tl::expected<void, Trouble> play(host::StarRole role);
+  [[nodiscard]] tl::expected<void, Trouble> on_playing(Incoming in);
   void polled() {
     if (policy_.on_poll()) take_over();
   }
@@ -119,6 +120,8 @@ class Lane::Engine : public PrintsStats {
   void learn_of(const nic::StatelessBlock& block);
   [[gnu::cold]] void look_for_partner(Time now, const nic::Context& c);
   [[gnu::cold]] void judge_partner(host::QueuePair& qp, wire::StarRoles peers);
+  void decide(host::QueuePair& qp, Negotiation::Outcome outcome);
+  [[gnu::cold]] void follow();
   [[gnu::cold]] void consult(Time now, std::uint32_t slot);
   [[nodiscard]] std::optional<Message> ask_broker(const Negotiation::Peer& peer);
   Negotiation::Outcome begin_to_ask(Time now, const Negotiation::Connection& connection, bool broker_has_said);

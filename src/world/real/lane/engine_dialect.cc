@@ -30,6 +30,11 @@ bool awaits_partner(const host::QueuePair& qp) {
          s != nic::QpState::error && !qp.knows_partner();
 }
 
+// Is that a partner for this role?
+bool suits(host::StarRole role, wire::StarRoles peers) {
+  return role == host::StarRole::stateless ? peers.suits_stateless() : peers.suits_stateful();
+}
+
 host::StarRole other(host::StarRole role) {
   return role == host::StarRole::stateless ? host::StarRole::stateful : host::StarRole::stateless;
 }
@@ -75,7 +80,7 @@ void Lane::Engine::look_for_partner(Time now, const nic::Context& c) {
   const Negotiation::Connection connection{
       .own_address = device_.config().gids[c.gid_index], .peer_address = c.peer, .own = c.qpn, .peer = c.peer_qpn};
   const Negotiation::Peer peer = Negotiation::peer_of(connection);
-  if (negotiation_.is_asking(peer) || negotiation_.plays(now, peer, roles_of(other(qp->options().role)).bits)) return;
+  if (negotiation_.is_asking(peer) || suits(qp->options().role, negotiation_.roles_of(now, peer))) return;
   const auto answer = ask_broker(peer);
   if (answer && answer->code == 0) {
     const LocalPeerInfo& about = answer->local_peer;
@@ -88,7 +93,7 @@ void Lane::Engine::look_for_partner(Time now, const nic::Context& c) {
 void Lane::Engine::judge_partner(host::QueuePair& qp, wire::StarRoles peers) {
   const nic::Context& c = qp.context();
   const host::StarRole role = qp.options().role;
-  if (!awaits_partner(qp) || peers.has(roles_of(other(role)).bits)) return;
+  if (!awaits_partner(qp) || suits(role, peers)) return;
   fmt::print(stderr,
              "weft: queue pair 0x{:06x} is {} in StaR, and its peer, 0x{:06x} at {}, is not {}{}: run the peer with "
              "--transport star --role {}\n",
@@ -98,6 +103,22 @@ void Lane::Engine::judge_partner(host::QueuePair& qp, wire::StarRoles peers) {
   device_.card().counters.add(Refusal::star_no_partner);
   effects_.notify({nic::EventKind::qp_fatal, qp.qpn().raw()});
   device_.stateless()->break_off(device_.stateless()->of(c), nic::Status::retry_exceeded, Refusal::star_no_partner);
+}
+
+void Lane::Engine::decide(host::QueuePair& qp, Outcome outcome) {
+  if (outcome != Outcome::stateful) return qp.decide(dialect_of(outcome));
+  qp.become_stateful();
+  follow();
+}
+
+// The broker need not have answered for packets to be sent: what comes back before it has is said again.
+void Lane::Engine::follow() {
+  if (roles_.has(wire::StarRoles::kStateful)) return;
+  Message m(Topic::play);
+  m.roles = roles_of(host::StarRole::stateful);
+  if (!broker_.say_at_once(m, {})) return;  // with the next connection
+  roles_.bits |= m.roles.bits;
+  negotiation_.set_roles(roles_);
 }
 
 // Over the wire, while our broker has or has not said that it does not know the peer.
@@ -126,7 +147,7 @@ void Lane::Engine::consult(Time now, std::uint32_t slot) {
       outcome = begin_to_ask(now, connection, answer.has_value());
     }
   }
-  if (outcome != Outcome::waiting) qp->decide(dialect_of(outcome));
+  if (outcome != Outcome::waiting) decide(*qp, outcome);
 }
 
 // A lane on this host is the broker's to tell of, at once and without the wire. The lane's lock is held meanwhile: a
@@ -167,7 +188,7 @@ void Lane::Engine::settle_dialect(const Negotiation::Settled& settled) {
   });
   for (const wire::Qpn qpn : waiting) {
     host::QueuePair& qp = *device_.find_qp(qpn);
-    qp.decide(dialect_of(settled.outcome));
+    decide(qp, settled.outcome);
     if (awaits_partner(qp)) judge_partner(qp, settled.roles);
   }
 }

@@ -24,9 +24,9 @@ bool Negotiation::is_asking(const Peer& peer) const {
   return it != entries_.end() && it->second.asking;
 }
 
-bool Negotiation::plays(Time now, const Peer& peer, std::uint8_t role) const {
+wire::StarRoles Negotiation::roles_of(Time now, const Peer& peer) const {
   const auto it = entries_.find(peer);
-  return it != entries_.end() && now < it->second.until && it->second.roles.has(role);
+  return it != entries_.end() && now < it->second.until ? it->second.roles : wire::StarRoles{};
 }
 
 Negotiation::Settled Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions,
@@ -90,7 +90,8 @@ Negotiation::Settled Negotiation::on_question(Time now, const wire::Address& fro
 
 Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::uint8_t version, wire::StarRoles roles,
                                          Time until) {
-  entry.outcome = version != 0 ? Outcome::srnic : Outcome::roce;
+  const bool follows = own_roles_.has(wire::StarRoles::kFollows) && roles.asks_for_stateful();
+  entry.outcome = follows ? Outcome::stateful : version != 0 ? Outcome::srnic : Outcome::roce;
   entry.roles = roles;
   entry.until = until;
   entry.asking = false;

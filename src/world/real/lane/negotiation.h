@@ -19,7 +19,7 @@ namespace weft::real {
 
 class Negotiation {
  public:
-  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce };
+  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce, stateful };
 
   struct Peer {
     std::array<std::uint8_t, 16> address{};
@@ -63,8 +63,8 @@ class Negotiation {
   [[nodiscard]] Outcome find(Time now, const Peer& peer) const;
   // Is it being asked?
   [[nodiscard]] bool is_asking(const Peer& peer) const;
-  // Is it known to play this role of StaR? One that did not may have begun to, and is asked again.
-  [[nodiscard]] bool plays(Time now, const Peer& peer, std::uint8_t role) const;
+  // The roles of StaR that it is known to play. One that it did not play it may have begun to: it is asked again.
+  [[nodiscard]] wire::StarRoles roles_of(Time now, const Peer& peer) const;
   // The lane number is a local peer's, and this is what it speaks.
   Settled learn(Time now, const Peer& peer, const wire::DialectVersions& versions, wire::StarRoles roles = {});
   // Begins to ask, unless that is under way: waiting. An address that was silent is asked again, but is roce meanwhile.

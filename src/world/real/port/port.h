@@ -112,6 +112,7 @@ class Port final : public host::Exporter {
   void renew(BrokerClient::Joined joined);
 
   // The lane speaks StaR from now on, and hears at its ports.
+  [[nodiscard]] bool hears_star() const { return udp_.hears_star(); }
   void add_sockets(std::vector<Descriptor> sockets) { udp_.add(std::move(sockets)); }
 
   void abandon() {

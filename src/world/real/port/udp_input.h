@@ -29,6 +29,7 @@ class UdpInput {
   void reopen(std::vector<Descriptor> sockets);
   // The lane speaks StaR from now on: two more for each address, in the order above.
   void add(std::vector<Descriptor> sockets);
+  [[nodiscard]] bool hears_star() const { return places_.size() > addresses_.size(); }
   void abandon();  // descriptors only
 
   [[nodiscard]] bool is_open() const { return !sockets_.empty(); }
