@@ -33,6 +33,11 @@ foreach(face weft_ibverbs weft_rdmacm weft_sysfs)
   endif()
 endforeach()
 
+# What programs link with that know of Weft (weft/dv.h).
+if(TARGET weft_dv)
+  install(TARGETS weft_dv LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft NAMESPACE weft:: FILE weft-targets.cmake DESTINATION ${package_dir})
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in" "${CMAKE_BINARY_DIR}/weft-config.cmake"

@@ -37,6 +37,7 @@ struct QueuePairOptions {
   const CompletionQueue* receive_cq = nullptr;  // nullptr: completions of both go to send_cq
   const SharedReceiveQueue* srq = nullptr;      // RC and UD: receives are taken from here
   bool signal_all = false;                      // all work completes loudly, whatever it says
+  StarRole role = StarRole::none;               // RC only; a stateless one has no shared receive queue
 };
 
 enum class QpState : std::uint8_t {

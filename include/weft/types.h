@@ -125,6 +125,13 @@ inline constexpr Access kRemoteAccess = Access::remote_write | Access::remote_re
 // Reliable connection, unreliable connection, unreliable datagrams.
 enum class Service : std::uint8_t { rc = 1, uc, ud };
 
+// Which part a queue pair plays in a StaR connection (docs/star.md): its peer must play the other one.
+enum class StarRole : std::uint8_t {
+  none,       // it is no StaR connection
+  stateless,  // the peer's card keeps the state of both sides
+  stateful,   // this card does
+};
+
 // Which rule of the card was broken. Each has the name of its counter, and a sentence; no reason is false.
 class Reason {
  public:

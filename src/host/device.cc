@@ -324,7 +324,7 @@ Error Device::destroy(QueuePair* qp) {
   const QpOptions options = qp->options();
   const std::uint32_t slot = qp->slot();
   --*domain_users_[qp->domain()];
-  if (slot == nic::kNone) {
+  if (qp->block() != nullptr) {
     stateless_qps_.erase(qp->qpn().raw());
   } else {
     doorbells_.remove(slot);

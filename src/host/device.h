@@ -157,6 +157,7 @@ class Device {
 
   // -- StaR's stateless side; nullptr: no queue pair has ever played it --
   [[nodiscard]] StatelessSide* stateless() { return stateless_.get(); }
+  [[nodiscard]] const StatelessSide* stateless() const { return stateless_.get(); }
   // Every capability that was given is exchanged for one under a new secret. Those of the old one stay good until
   // end_old_capabilities(), which revokes what was not exchanged.
   void renew_capabilities();

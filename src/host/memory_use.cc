@@ -8,6 +8,9 @@ MemoryUse memory_use(const Device& device) {
   device.for_each_qp([&use](const QueuePair& qp) {
     ++use.queue_pairs;
     use.rings += qp.ring_bytes();
+    const StarRole role = qp.options().role;
+    use.stateless += role == StarRole::stateless ? 1 : 0;
+    if (role != StarRole::none) use.star += qp.block() != nullptr ? sizeof(nic::StatelessBlock) : sizeof(nic::StarLink);
   });
   device.for_each_queue([&use](const auto& queue) { use.rings += queue.ring_bytes(); });
   card.memory.for_each([&use](const nic::Region& region) {
@@ -18,7 +21,7 @@ MemoryUse memory_use(const Device& device) {
     ++use.regions;
     use.registered += region.length;
   });
-  use.context_state = use.queue_pairs * nic::kContextStateBytes;
+  use.context_state = (use.queue_pairs - use.stateless) * nic::kContextStateBytes;
   use.context_table = std::uint64_t{card.contexts.size()} * sizeof(nic::Context);
   use.scheduler =
       card.ready.bytes() + card.owing.bytes() + card.timers.bytes() + card.cq_timers.bytes() + card.peers.bytes();

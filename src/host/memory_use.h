@@ -9,6 +9,7 @@ namespace weft::host {
 
 struct MemoryUse {
   std::uint32_t queue_pairs = 0, regions = 0, windows = 0;
+  std::uint32_t stateless = 0;  // of the queue pairs: StaR's stateless side, of which the card has nothing
   // On the card. State is what queue pairs in use need; tables are as large as they were made.
   std::uint64_t context_state = 0;  // 210 bytes of each slot's 256
   std::uint64_t context_table = 0;  // slots of 256 bytes, a power of two of them
@@ -19,6 +20,7 @@ struct MemoryUse {
   // In host memory.
   std::uint64_t rings = 0;              // work, receives, completions, saved responses
   std::uint64_t translation_table = 0;  // entries for pages of regions
+  std::uint64_t star = 0;               // of StaR: stateless sides' blocks, and what stateful sides keep of their peers
   std::uint64_t recovery = 0;           // bitmaps, retry queues and notes of connections that recover from loss
   std::uint64_t registered = 0;         // bytes that programs have registered
 };

@@ -45,7 +45,7 @@ QueuePair::QueuePair(Device& device, nic::StatelessBlock& block, wire::Qpn qpn, 
                      const QpOptions& options)
     : device_(device),
       context_(block.context),
-      slot_(nic::kNone),
+      slot_(device.card_.contexts.size() + block.context.timer),
       qpn_(qpn),
       domain_(domain),
       options_(options),
@@ -112,6 +112,11 @@ void QueuePair::reset() {
   const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
   const bool rung = context_.rung;  // it still stands among the doorbells
   forget();
+  if (follows_) {
+    link_.reset();
+    options_.role = StarRole::none;
+    follows_ = false;
+  }
   nic::Context& c = make_context();
   c.rung = rung;
   c.qpn = qpn_;
@@ -172,6 +177,17 @@ void QueuePair::decide(nic::Dialect dialect) {
   if (context_.dialect != nic::Dialect::undecided) return;
   nic::begin_dialect(context_, dialect, device_.card_.config);
   context_.by_agreement = true;
+  device_.ring(context_);
+}
+
+void QueuePair::become_stateful() {
+  if (context_.dialect != nic::Dialect::undecided) return;
+  leave_peer();
+  link_ = std::make_unique<nic::StarLink>();
+  options_.role = StarRole::stateful;
+  follows_ = true;
+  nic::begin_dialect(context_, nic::Dialect::star, device_.card_.config);
+  context_.link = link_.get();
   device_.ring(context_);
 }
 
@@ -283,8 +299,10 @@ void QueuePair::keep_saved(std::uint8_t wanted) {
   c.saved_next = size == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(kept % size);
 }
 
+// In StaR the numbers are the stateful side's own, and something may be under way with them since RTR.
 void QueuePair::start_sending(wire::Psn psn) {
   nic::Context& c = context_;
+  if (link_ != nullptr && link_->open != 0) return;
   c.next_psn = c.done_psn = c.unacked_psn = psn;
   if (c.dialect == nic::Dialect::srnic) {
     c.responses.in_expected = psn;

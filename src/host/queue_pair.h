@@ -65,6 +65,7 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   [[nodiscard]] wire::Qpn qpn() const { return qpn_; }
+  // Of the card's table of contexts. StaR's stateless side has none there; its numbers begin where that table ends.
   [[nodiscard]] std::uint32_t slot() const { return slot_; }
   [[nodiscard]] std::uint32_t domain() const { return domain_; }
   [[nodiscard]] const QpOptions& options() const { return options_; }
@@ -80,8 +81,15 @@ class QueuePair {
   [[nodiscard]] Error modify(const QpAttributes& attributes, std::uint32_t mask);
   [[nodiscard]] QpAttributes query() const;
 
+  // StaR's stateless side: what its host keeps instead of a card; nullptr: it is none.
+  [[nodiscard]] const nic::StatelessBlock* block() const { return block_; }
+  // Has it heard of the other side of its StaR connection?
+  [[nodiscard]] bool knows_partner() const { return block_ != nullptr ? block_->room != 0 : link_ && link_->migrated; }
+
   // An undecided connection speaks this from now on; any other has made its choice.
   void decide(nic::Dialect dialect);
+  // Or is the stateful side of a StaR connection, until it is reset.
+  void become_stateful();
 
   // For those who post often: keep it as long as the queue pair lives.
   [[nodiscard]] Poster poster() { return {&device_, &context_}; }
@@ -129,6 +137,7 @@ class QueuePair {
   std::vector<nic::SavedResponse> saved_;
   nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
   std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
+  bool follows_ = false;                  // it became that by agreement
 };
 
 }  // namespace weft::host

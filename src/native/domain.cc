@@ -40,6 +40,7 @@ Result<QueuePair> Domain::create_queue_pair(const QueuePairOptions& o) {
       (o.srq != nullptr && Inside::device(*o.srq) != device_)) {
     return refuse(Error::invalid_argument);
   }
+  static_assert(static_cast<int>(StarRole::stateful) == static_cast<int>(host::StarRole::stateful));
   const host::QpOptions options{.service = static_cast<wire::Service>(o.service),
                                 .signal_all = o.signal_all,
                                 .limits = {.send_entries = o.limits.send_entries,
@@ -49,7 +50,8 @@ Result<QueuePair> Domain::create_queue_pair(const QueuePairOptions& o) {
                                            .inline_bytes = o.limits.inline_bytes},
                                 .send_cq = Inside::id(*o.send_cq),
                                 .receive_cq = Inside::id(*receive_cq),
-                                .srq = o.srq != nullptr ? Inside::id(*o.srq) : nullptr};
+                                .srq = o.srq != nullptr ? Inside::id(*o.srq) : nullptr,
+                                .role = static_cast<host::StarRole>(o.role)};
   auto made = native::adopt<QueuePair>(*device_, device_->device->create_qp(id_, options));
   if (made) Inside::set_first_psn(*made, native::theirs(device_->device->random_psn()));
   return made;

@@ -59,6 +59,13 @@ class Card {
     stateless_.on_post(block);
   }
 
+  // The host has found out that this connection's peer does not play the stateless role: it breaks.
+  void on_no_partner(Time now, std::uint32_t slot) {
+    core_.moment = now;
+    Context& c = core_.state.contexts[slot];
+    if (c.dialect == Dialect::star && c.state != QpState::error) stateful_.give_up(c, Refusal::star_no_partner);
+  }
+
   void on_packet(Time now, const wire::Packet& p) {
     core_.moment = now;
     receive(p);

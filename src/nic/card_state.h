@@ -57,6 +57,7 @@ struct CardConfig {
   std::uint32_t retry_rings = 256;     // connections that can be sending again at once
   // -- StaR: a packet that changes memory is good for at least so long; then copies of it are stale.
   Time star_lifetime = microseconds(200);
+  Time star_silence = microseconds(20);  // beyond the usual time of an answer: then the packet counts as lost
 
   [[nodiscard]] constexpr Time rnr_delay(std::uint8_t code) const { return wire::rnr_delay(code, nanosecond); }
   [[nodiscard]] constexpr Time ack_timeout(std::uint8_t code) const { return wire::ack_timeout(code, nanosecond); }
@@ -141,6 +142,7 @@ struct CardState {
   ZeroedTable<RetryRing> retries;  //   as these are
   // All that the card has of stateless connections, however many there are: where their blocks are in host memory.
   ZeroedTable<StatelessBlock>* blocks = nullptr;
+  SlotQueue* rung_blocks = nullptr;  // and where the host hears of those that it is to look at
   CapabilityIssuer capabilities;
   Counters counters;
   bool receives_low = false;  // a receive queue has come to its last eighth, since the host took this back

@@ -168,7 +168,7 @@ class Core {
     out.payload = {};
     out.payload_bytes = 0;
     out.packets = 1;
-    out.one_copy = out.last = false;
+    out.one_copy = out.last = out.passing = false;
     return out.headers;
   }
   // Is this message the last that there is to send? It is this queue pair's turn: it does not stand among those that
@@ -182,6 +182,16 @@ class Core {
     count(Counter::sent_pkts, out.packets);
     count(Counter::sent_bytes, out.payload_bytes);
     world.emit(out);
+  }
+
+  // The same with a payload that the card has written itself, and is about to write over.
+  void send_passing(std::span<const std::byte> payload) {
+    const Fragment piece{payload.data(), static_cast<std::uint32_t>(payload.size())};
+    out.payload = {&piece, payload.empty() ? 0U : 1U};
+    out.payload_bytes = piece.bytes;
+    out.passing = true;
+    send_packet();
+    out.payload = {};
   }
 
   // The place of the next completion in host memory, to be filled in there; nullptr when the queue has overflowed,

@@ -32,6 +32,7 @@ struct OutPacket {
   std::uint32_t packets = 1;  // more than one: a burst (wire/packet.h)
   bool one_copy = false;      // the payload may stay where it is, in one piece, for the receiver to fetch
   bool last = false;          // nobody has more to send: it need not wait for company
+  bool passing = false;       // the payload is the card's own, and the card's next packet changes it
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.

@@ -1,6 +1,7 @@
 #include "wire/codec.h"
 
 #include "base/canary.h"
+#include "wire/star.h"
 
 namespace weft::wire {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::size_t kAckBytes = Bth::kBytes + Aeth::kBytes;
 
 constexpr bool every_header_fits() {
   for (const auto& o : kOpcodes) {
-    if (o.known() && (o.header_bytes > kMaxHeaderBytes || o.header_bytes % 4 != 0)) return false;
+    if (o.service != Service::none && (o.header_bytes > kMaxHeaderBytes || o.header_bytes % 4 != 0)) return false;
   }
   return true;
 }
@@ -35,9 +36,8 @@ static_assert(every_header_fits());
 // Sequence stands before them, the target in the place of the RETH and the ACK in that of the AETH.
 std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHeaderBytes> out) {
   const OpcodeInfo& o = info(headers.bth.opcode);
-  if (!o.known()) [[unlikely]] {
-    return 0;
-  }
+  if (!o.known()) [[unlikely]]
+    return is_star(headers.bth.opcode) ? encode_star_headers(headers, out) : 0;
   std::byte* at = write(out.data(), headers.bth);
   if (o.header_bytes == Bth::kBytes) return Bth::kBytes;
   if (o.aeth && o.header_bytes == kAckBytes) {
@@ -60,6 +60,8 @@ std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHead
 }
 
 Refusal parse(std::span<const std::byte> udp_payload, Packet& out) {
+  if (out.flow.to != UdpPort::roce) [[unlikely]]
+    return parse_star(udp_payload, out);
   const std::size_t size = udp_payload.size();
   if (size < Bth::kBytes + kIcrcBytes) [[unlikely]] {
     return Refusal::truncated;

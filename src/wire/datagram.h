@@ -41,10 +41,9 @@ std::byte* encode_datagram(const Headers& headers, const Pieces& payload, std::b
 
 // Puts the ICRC of this flow behind everything else.
 inline void seal_datagram(const Flow& flow, std::span<std::byte> datagram, Ipv4Ident ident = {}) {
-  const std::size_t header_bytes = info(static_cast<Opcode>(datagram[0])).header_bytes;
   const std::span<const std::byte> covered = datagram.first(datagram.size() - kIcrcBytes);
   store_icrc(datagram.last<kIcrcBytes>(),
-             icrc_of(flow, covered.first(header_bytes), covered.subspan(header_bytes), ident));
+             icrc_of(flow, covered.first(Bth::kBytes), covered.subspan(Bth::kBytes), ident));
 }
 
 }  // namespace weft::wire

@@ -6,11 +6,11 @@ constexpr std::array<std::byte, 3> kPad{};
 }
 
 std::uint32_t FlowIcrc::start_anew(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes) {
-  const std::uint32_t key = key_of(source_port, udp_payload_bytes);
+  const std::uint32_t key = key_of(flow.to, source_port, udp_payload_bytes);
   Flow whole = flow;
   whole.source_port = source_port;
   const std::uint32_t icrc = icrc_begin(whole, udp_payload_bytes);
-  place_of(key) = {.source = flow.source, .destination = flow.destination, .port_and_bytes = key, .icrc = icrc};
+  place_of(key) = {.source = flow.source, .destination = flow.destination, .ports_and_bytes = key, .icrc = icrc};
   return icrc;
 }
 

@@ -38,20 +38,22 @@ class FlowIcrc {
  private:
   struct Start {
     Address source{}, destination{};
-    std::uint32_t port_and_bytes = 0;  // of the UDP payload; no packet has none
+    std::uint32_t ports_and_bytes = 0;  // of the UDP payload; no packet has none
     std::uint32_t icrc = 0;
   };
   static constexpr std::size_t kStarts = 64;
   static constexpr std::size_t kShort = 256;  // what is longer is quicker in the library
 
-  [[nodiscard]] static std::uint32_t key_of(std::uint16_t source_port, std::size_t udp_payload_bytes) {
-    return std::uint32_t{source_port} << 16 | static_cast<std::uint32_t>(udp_payload_bytes);
+  // A payload is a multiple of four bytes long: the destination port fits below.
+  [[nodiscard]] static std::uint32_t key_of(UdpPort to, std::uint16_t source_port, std::size_t udp_payload_bytes) {
+    return std::uint32_t{source_port} << 16 | static_cast<std::uint32_t>(udp_payload_bytes) |
+           static_cast<std::uint32_t>(to);
   }
   [[nodiscard]] Start& place_of(std::uint32_t key) { return starts_[(key >> 2 ^ key >> 16) % kStarts]; }
   [[nodiscard]] std::uint32_t start(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes) {
-    const std::uint32_t key = key_of(source_port, udp_payload_bytes);
+    const std::uint32_t key = key_of(flow.to, source_port, udp_payload_bytes);
     const Start& s = place_of(key);
-    const bool known = s.port_and_bytes == key && s.source == flow.source && s.destination == flow.destination;
+    const bool known = s.ports_and_bytes == key && s.source == flow.source && s.destination == flow.destination;
     if (known) [[likely]]
       return s.icrc;
     return start_anew(flow, source_port, udp_payload_bytes);

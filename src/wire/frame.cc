@@ -60,9 +60,11 @@ Refusal open_ipv6(std::span<const std::byte> packet, Envelope& out) {
 Refusal parse_udp(const Envelope& envelope, Packet& out, IcrcCheck check) {
   if (envelope.inside.size() < Udp::kBytes) return Refusal::bad_udp_length;
   const Udp udp = Udp::decode(envelope.inside.first<Udp::kBytes>());
-  if (udp.destination_port != kRocePort) return Refusal::not_roce_port;
+  UdpPort to{};
+  if (!is_udp_port(udp.destination_port, to)) return Refusal::not_roce_port;
   if (udp.length != envelope.inside.size()) return Refusal::bad_udp_length;
   out.flow = envelope.flow;
+  out.flow.to = to;
   out.flow.source_port = udp.source_port;
   const auto datagram = envelope.inside.subspan(Udp::kBytes);
   if (datagram.size() < Bth::kBytes + kIcrcBytes) return Refusal::truncated;
@@ -80,13 +82,13 @@ std::size_t encode_datagram(Headers headers, std::span<const std::byte> payload,
     const std::byte* data;
     std::size_t bytes;
   };
-  if (!info(headers.bth.opcode).known()) return 0;
   if (payload.size() > kMaxUdpPayloadBytes - kMaxHeaderBytes - kIcrcBytes - 3) return 0;
   const std::size_t bytes = datagram_bytes(headers.bth.opcode, payload.size());
   if (out.size() < bytes) return 0;
   headers.bth.pad = pad_for(payload.size());
   std::array<std::byte, kMaxHeaderBytes> encoded;
   const std::size_t header_bytes = encode_headers(headers, encoded);
+  if (header_bytes == 0) return 0;
   std::memcpy(out.data(), encoded.data(), header_bytes);
   const Piece piece{payload.data(), payload.size()};
   encode_behind_headers(headers, std::span(&piece, payload.empty() ? 0 : 1), out.data() + header_bytes);
@@ -109,8 +111,10 @@ std::size_t encode_frame_headers(const Flow& flow, std::size_t udp_payload_bytes
     encode_ipv6(flow, udp_payload_bytes, room_for<Ipv6>(at));
     at += Ipv6::kBytes;
   }
-  Udp{.source_port = flow.source_port, .length = static_cast<std::uint16_t>(Udp::kBytes + udp_payload_bytes)}.encode(
-      room_for<Udp>(at));
+  Udp{.source_port = flow.source_port,
+      .destination_port = number_of(flow.to),
+      .length = static_cast<std::uint16_t>(Udp::kBytes + udp_payload_bytes)}
+      .encode(room_for<Udp>(at));
   return static_cast<std::size_t>(at - out.data()) + Udp::kBytes;
 }
 

@@ -32,13 +32,23 @@ std::uint32_t crc(std::uint32_t before, const std::byte* bytes, std::size_t size
   return after;
 }
 
+// Destination ports as they are on the wire: this is asked for with every packet.
+constexpr auto kPortBytes = [] {
+  std::array<std::array<std::byte, 2>, 4> bytes{};
+  for (std::size_t i = 0; i < kUdpPorts; ++i) {
+    const std::uint16_t number = number_of(static_cast<UdpPort>(i));
+    bytes[i] = {static_cast<std::byte>(number >> 8), static_cast<std::byte>(number & 0xFF)};
+  }
+  return bytes;
+}();
+
 // The bytes in front of the payload, in one small buffer: one call of the library for all of them.
 class Masked {
  public:
   // The most there is: IPv6, UDP, headers, and a payload small enough that copying it beats a call of its own.
   static constexpr std::size_t kRoom = 256;
 
-  Masked(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident, std::uint16_t port = kRocePort) {
+  Masked(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident) {
     const std::size_t udp_bytes = Udp::kBytes + udp_payload_bytes;
     assert(flow.source.is_v4() == flow.destination.is_v4() && udp_payload_bytes <= kMaxUdpPayloadBytes);
     if (flow.destination.is_v4()) {
@@ -47,7 +57,7 @@ class Masked {
       add_ipv6(flow, udp_bytes);
     }
     put16(flow.source_port);
-    put16(port);
+    put_port(flow.to);
     put16(udp_bytes);
     put16(0xFFFF);  // checksum
   }
@@ -71,6 +81,10 @@ class Masked {
  private:
   void put16(std::size_t value) {
     store_be(bytes_.data() + size_, static_cast<std::uint16_t>(value));
+    size_ += 2;
+  }
+  void put_port(UdpPort port) {
+    std::memcpy(bytes_.data() + size_, kPortBytes[static_cast<std::size_t>(port) % kPortBytes.size()].data(), 2);
     size_ += 2;
   }
   void put32(std::uint32_t value) {
@@ -104,9 +118,8 @@ constexpr std::array<std::byte, 3> kPad{};
 
 }  // namespace
 
-std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident,
-                         std::uint16_t destination_port) {
-  return Masked(flow, udp_payload_bytes, ident, destination_port).icrc();
+std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident) {
+  return Masked(flow, udp_payload_bytes, ident).icrc();
 }
 
 std::uint32_t icrc_headers(std::uint32_t before, std::span<const std::byte> headers) {

@@ -17,8 +17,7 @@
 namespace weft::wire {
 
 // Over IP and UDP headers. `udp_payload_bytes` counts from BTH to ICRC, both included.
-[[nodiscard]] std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident = {},
-                                       std::uint16_t destination_port = kRocePort);
+[[nodiscard]] std::uint32_t icrc_begin(const Flow& flow, std::size_t udp_payload_bytes, Ipv4Ident ident = {});
 // Over the encoded transport headers, BTH first.
 [[nodiscard]] std::uint32_t icrc_headers(std::uint32_t crc, std::span<const std::byte> headers);
 // Over payload and pad.

@@ -17,7 +17,8 @@ namespace weft::wire {
 // What IP and UDP say about a packet. ECN is the low two bits of the traffic class.
 struct alignas(8) Flow {
   Address source{}, destination{};
-  std::uint32_t flow_label = 0;  // IPv6 only
+  std::uint32_t flow_label : 24 = 0;  // IPv6 only; 20 bits
+  UdpPort to : 8 = UdpPort::roce;     // destination port
   std::uint16_t source_port = 0xC000;
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 64;
@@ -30,23 +31,28 @@ constexpr bool is_mixed(const Flow& flow) { return flow.source.is_v4() != flow.d
 // The part of a flow that is no address, as one word. Written and copied whole: a packet that is copied right after its
 // parts were written one by one would wait for each of them.
 struct FlowMarks {
-  std::uint32_t flow_label = 0;
+  std::uint32_t flow_label : 24 = 0;
+  UdpPort to : 8 = UdpPort::roce;
   std::uint16_t source_port = 0xC000;
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 64;
 };
-static_assert(sizeof(FlowMarks) == 8 && offsetof(Flow, flow_label) % 8 == 0 && sizeof(Flow) == 40);
+inline constexpr std::size_t kMarksAt = 2 * sizeof(Address);
+static_assert(sizeof(FlowMarks) == 8 && sizeof(Flow) == kMarksAt + sizeof(FlowMarks));
+static_assert(offsetof(Flow, source_port) == kMarksAt + offsetof(FlowMarks, source_port));
 
 inline void set_marks(Flow& flow, const FlowMarks& marks) {
-  std::memcpy(reinterpret_cast<std::byte*>(&flow) + offsetof(Flow, flow_label), &marks, sizeof marks);
+  std::memcpy(reinterpret_cast<std::byte*>(&flow) + kMarksAt, &marks, sizeof marks);
 }
 // In a flow that was just copied, for the same reason.
 inline void set_source_port(Flow& flow, std::uint16_t port) {
-  constexpr auto kPort = std::bit_cast<std::uint64_t>(FlowMarks{0, 0xFFFF, 0, 0});
-  std::byte* at = reinterpret_cast<std::byte*>(&flow) + offsetof(Flow, flow_label);
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::size_t kShift = 8 * offsetof(FlowMarks, source_port);
+  constexpr std::uint64_t kPort = std::uint64_t{0xFFFF} << kShift;
+  std::byte* at = reinterpret_cast<std::byte*>(&flow) + kMarksAt;
   std::uint64_t marks = 0;
   std::memcpy(&marks, at, sizeof marks);
-  marks = (marks & ~kPort) | (std::uint64_t{port} << std::countr_zero(kPort));
+  marks = (marks & ~kPort) | std::uint64_t{port} << kShift;
   std::memcpy(at, &marks, sizeof marks);
 }
 

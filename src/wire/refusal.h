@@ -37,7 +37,7 @@ enum class Refusal : std::uint8_t {
   star_bad_checksum, star_bad_length, star_bad_status,
   star_off, star_expired, star_bad_capability, star_stale_epoch, star_not_granted, star_no_such_block, star_bad_payload,
   star_cq_full,
-  star_ghost, star_work_ahead, star_work_again, star_not_migrated, star_peer_gone,
+  star_ghost, star_work_ahead, star_work_again, star_not_migrated, star_peer_gone, star_no_partner,
   count_,
 };
 // clang-format on
@@ -152,6 +152,7 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::star_work_again, {"star_work_again", "work of the stateless side that had arrived before"}},
     {Refusal::star_not_migrated, {"star_not_migrated", "work of a stateless side whose state has not arrived"}},
     {Refusal::star_peer_gone, {"star_peer_gone", "the stateless side's queue pair has broken"}},
+    {Refusal::star_no_partner, {"star_no_partner", "the peer's card does not play the other role of StaR"}},
 };
 
 // Every value has its line, at its own place.

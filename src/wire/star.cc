@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "wire/icrc.h"
+#include "wire/codec.h"
 
 namespace weft::wire {
 namespace {
@@ -23,17 +23,6 @@ bool opcode_at(StarType type, bool to_stateless, Opcode& out) {
     return true;
   }
   return false;
-}
-
-std::uint32_t icrc_of_star(const Flow& flow, std::span<const std::byte> udp_payload, bool to_stateless) {
-  const std::uint16_t port = to_stateless ? kStatelessPort : kStatefulPort;
-  return icrc_extend(icrc_begin(flow, udp_payload.size(), {}, port),
-                     udp_payload.first(udp_payload.size() - kIcrcBytes));
-}
-
-// A GD says how much it wants; the others how much they carry.
-std::uint16_t length_of(const Headers& h, std::size_t payload_bytes) {
-  return static_cast<std::uint16_t>(h.bth.opcode == Opcode::star_gd ? h.reth.length : payload_bytes);
 }
 
 }  // namespace
@@ -63,12 +52,7 @@ StarGuard StarView::guard(const Headers& h) {
   return g;
 }
 
-std::size_t encode_star(const Headers& h, std::span<const std::byte> payload, const Flow& flow,
-                        std::span<std::byte> out) {
-  const OpcodeInfo& o = info(h.bth.opcode);
-  const std::size_t bytes = o.header_bytes + payload.size() + kIcrcBytes;
-  if (!is_star(h.bth.opcode) || out.size() < bytes || bytes > kMaxUdpPayloadBytes) return 0;
-  const bool down = is_to_stateless(h.bth.opcode);
+std::size_t encode_star_headers(const Headers& h, std::span<std::byte> out) {
   StarHeader header{.type = kTypes[index_of(h.bth.opcode)],
                     .opt = StarView::opt(h),
                     .migrates = h.bth.solicited,
@@ -78,27 +62,20 @@ std::size_t encode_star(const Headers& h, std::span<const std::byte> payload, co
                     .qpn = h.bth.destination,
                     .psn = h.bth.psn,
                     .address = h.reth.address,
-                    .length = length_of(h, payload.size())};
+                    .length = static_cast<std::uint16_t>(h.reth.length)};
   header.checksum = header.checksum_of();
   header.encode(out.first<StarHeader::kBytes>());
-  if (down) {
-    StarView::guard(h).encode(out.subspan<StarHeader::kBytes>().first<StarGuard::kBytes>());
-  } else {
-    StarView::answer(h).encode(out.subspan<StarHeader::kBytes>().first<StarAnswer::kBytes>());
+  const auto extension = out.subspan<StarHeader::kBytes>();
+  if (is_to_stateless(h.bth.opcode)) {
+    StarView::guard(h).encode(extension.first<StarGuard::kBytes>());
+    return kStarDownBytes;
   }
-  copy_bytes(out.data() + o.header_bytes, payload.data(), payload.size());
-  store_icrc(out.subspan(bytes - kIcrcBytes).first<kIcrcBytes>(), icrc_of_star(flow, out.first(bytes), down));
-  return bytes;
+  StarView::answer(h).encode(extension.first<StarAnswer::kBytes>());
+  return kStarUpBytes;
 }
 
-bool star_icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, bool to_stateless) {
-  if (udp_payload.size() < StarHeader::kBytes + kIcrcBytes || udp_payload.size() > kMaxUdpPayloadBytes) return false;
-  const std::uint32_t difference =
-      icrc_of_star(flow, udp_payload, to_stateless) ^ load_icrc(udp_payload.last<kIcrcBytes>());
-  return difference == 0 || is_of_ident(flow, difference, udp_payload.size());
-}
-
-Refusal parse_star(std::span<const std::byte> udp_payload, bool to_stateless, Packet& out) {
+Refusal parse_star(std::span<const std::byte> udp_payload, Packet& out) {
+  const bool to_stateless = out.flow.to == UdpPort::stateless;
   const std::size_t header_bytes = to_stateless ? kStarDownBytes : kStarUpBytes;
   if (udp_payload.size() < header_bytes + kIcrcBytes) return Refusal::truncated;
   const StarHeader header = StarHeader::decode(udp_payload.first<StarHeader::kBytes>());
@@ -109,7 +86,9 @@ Refusal parse_star(std::span<const std::byte> udp_payload, bool to_stateless, Pa
   const auto extension = udp_payload.subspan(StarHeader::kBytes);
   const std::size_t body = udp_payload.size() - header_bytes - kIcrcBytes;
   const bool asks = h.bth.opcode == Opcode::star_gd;
-  if (asks ? body != 0 : body != header.length) return Refusal::star_bad_length;
+  const std::size_t payload = asks ? 0 : header.length;
+  if (body != payload + pad_for(payload)) return Refusal::star_bad_length;
+  h.bth.pad = pad_for(payload);
   h.bth.solicited = header.migrates;
   h.bth.ack_request = header.answer;
   h.bth.destination = header.qpn;
@@ -125,7 +104,7 @@ Refusal parse_star(std::span<const std::byte> udp_payload, bool to_stateless, Pa
   h.reth.length = header.length;
   StarView::set_opt(h, header.opt);
   StarView::set_lane(h, header.lane);
-  out.payload = udp_payload.subspan(header_bytes, body);
+  out.payload = udp_payload.subspan(header_bytes, payload);
   return Refusal::none;
 }
 

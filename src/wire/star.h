@@ -19,14 +19,12 @@
 #include <span>
 
 #include "wire/bytes.h"
+#include "wire/lane_number.h"
 #include "wire/packet.h"
 #include "wire/refusal.h"
 #include "wire/types.h"
 
 namespace weft::wire {
-
-// UDP destination ports: of the stateless side and of the stateful one.
-inline constexpr std::uint16_t kStatelessPort = 4795, kStatefulPort = 4796;
 
 // EA goes both ways: the port tells which.
 enum class StarType : std::uint8_t { rd, gd, cqep, ea, rda, gda, wqep };
@@ -181,12 +179,15 @@ struct StarView {
   static std::uint8_t lane(const Headers& h) { return static_cast<std::uint8_t>(h.deth.source.raw() & 0x7F); }
 };
 
-// The UDP payload of a StaR packet: header, extension, payload, ICRC. Returns its bytes, or 0 if `out` is too small.
-[[nodiscard]] std::size_t encode_star(const Headers& headers, std::span<const std::byte> payload, const Flow& flow,
-                                      std::span<std::byte> out);
-// Any bytes are a packet or a named refusal. `to_stateless`: which of the two ports they came to.
-[[nodiscard]] Refusal parse_star(std::span<const std::byte> udp_payload, bool to_stateless, Packet& out);
-// Whatever its IPv4 identification is: a socket does not show it.
-[[nodiscard]] bool star_icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, bool to_stateless);
+// The lane that a packet is for (wire/lane_number.h). The QPN of StaR's packets is always the stateful side's.
+inline std::uint8_t lane_number(const Flow& flow, const Headers& h) {
+  return flow.to == UdpPort::stateless ? StarView::lane(h) : lane_number(h.bth.destination);
+}
+
+// What wire/codec.h does for packets of these ports. A packet's payload is padded as any other's, and LEN says how long
+// it is without; a GD has none, and LEN says how much it wants. reth.length must be that.
+std::size_t encode_star_headers(const Headers& headers, std::span<std::byte> out);
+// Refuses: truncated, star_bad_checksum, unknown_opcode, star_bad_length, star_bad_status, in this order.
+[[nodiscard]] Refusal parse_star(std::span<const std::byte> udp_payload, Packet& out);
 
 }  // namespace weft::wire

@@ -6,17 +6,27 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/frame.h"
+
 namespace weft::wire {
 namespace {
 
 constexpr Opcode kAll[] = {Opcode::star_rd,  Opcode::star_gd,  Opcode::star_cqep, Opcode::star_ea,
                            Opcode::star_rda, Opcode::star_gda, Opcode::star_wqep, Opcode::star_ea_up};
 
-Flow test_flow() {
-  return {.source = Address::v4(10, 0, 0, 1), .destination = Address::v4(10, 0, 0, 2), .source_port = 0xD00D};
+UdpPort port_of(Opcode opcode) { return is_to_stateless(opcode) ? UdpPort::stateless : UdpPort::stateful; }
+UdpPort other(UdpPort port) { return port == UdpPort::stateless ? UdpPort::stateful : UdpPort::stateless; }
+
+Flow flow_to(UdpPort port) {
+  return {
+      .source = Address::v4(10, 0, 0, 1), .destination = Address::v4(10, 0, 0, 2), .to = port, .source_port = 0xD00D};
+}
+Refusal parse_at(UdpPort port, std::span<const std::byte> bytes, Packet& out) {
+  out.flow = flow_to(port);
+  return parse(bytes, out);
 }
 
-Headers headers_of(Opcode opcode) {
+Headers headers_of(Opcode opcode, std::size_t length = 16) {
   Headers h;
   h.bth.opcode = opcode;
   h.bth.destination = Qpn(0x12'3456);
@@ -30,7 +40,7 @@ Headers headers_of(Opcode opcode) {
     StarView::set_answer(h, {Refusal::out_of_bounds, 0xABCD'EF01});
   }
   h.reth.address = 0x0102'0304'0506'0708;
-  h.reth.length = 16;
+  h.reth.length = static_cast<std::uint32_t>(length);
   StarView::set_opt(h, StarOpt::atomic);
   StarView::set_lane(h, 0x5A);
   return h;
@@ -38,7 +48,8 @@ Headers headers_of(Opcode opcode) {
 
 std::vector<std::byte> encoded(Opcode opcode, std::size_t payload_bytes) {
   std::vector<std::byte> payload(payload_bytes, std::byte{0x77}), out(4096);
-  out.resize(encode_star(headers_of(opcode), payload, test_flow(), out));
+  const Headers h = headers_of(opcode, opcode == Opcode::star_gd ? 16 : payload_bytes);
+  out.resize(encode_datagram(h, payload, flow_to(port_of(opcode)), out));
   return out;
 }
 
@@ -55,10 +66,11 @@ TEST(StarWire, EveryPacketSurvivesItsWayThroughBytes) {
   for (const Opcode opcode : kAll) {
     const std::vector<std::byte> bytes = encoded(opcode, payload_bytes_of(opcode));
     ASSERT_FALSE(bytes.empty());
-    EXPECT_TRUE(star_icrc_matches(test_flow(), bytes, is_to_stateless(opcode)));
-    EXPECT_FALSE(star_icrc_matches(test_flow(), bytes, !is_to_stateless(opcode))) << "the port is part of it";
+    EXPECT_TRUE(icrc_matches(flow_to(port_of(opcode)), bytes));
+    EXPECT_FALSE(icrc_matches(flow_to(other(port_of(opcode))), bytes)) << "the port is part of it";
+    EXPECT_FALSE(icrc_matches(flow_to(UdpPort::roce), bytes));
     Packet p;
-    ASSERT_EQ(parse_star(bytes, is_to_stateless(opcode), p), Refusal::none) << info(opcode).name;
+    ASSERT_EQ(parse_at(port_of(opcode), bytes, p), Refusal::none) << info(opcode).name;
     const Headers h = headers_of(opcode);
     EXPECT_EQ(p.headers.bth, h.bth);
     EXPECT_EQ(p.headers.reth.address, h.reth.address);
@@ -78,7 +90,8 @@ TEST(StarWire, ATypeAtTheWrongPortIsRefused) {
   for (const Opcode opcode : kAll) {
     if (opcode == Opcode::star_ea || opcode == Opcode::star_ea_up) continue;  // EA goes both ways
     Packet p;
-    EXPECT_NE(parse_star(encoded(opcode, 64), !is_to_stateless(opcode), p), Refusal::none) << info(opcode).name;
+    EXPECT_NE(parse_at(other(port_of(opcode)), encoded(opcode, 64), p), Refusal::none) << info(opcode).name;
+    EXPECT_NE(parse_at(UdpPort::roce, encoded(opcode, 64), p), Refusal::none) << info(opcode).name;
   }
 }
 
@@ -89,8 +102,7 @@ TEST(StarWire, EveryDamagedByteOfTheHeaderIsRefused) {
       std::vector<std::byte> bad = good;
       bad[i] ^= static_cast<std::byte>(1U << bit);
       Packet p;
-      EXPECT_EQ(parse_star(bad, true, p), Refusal::star_bad_checksum) << i << ' ' << bit;
-      EXPECT_FALSE(star_icrc_matches(test_flow(), bad, true));
+      EXPECT_EQ(parse_at(UdpPort::stateless, bad, p), Refusal::star_bad_checksum) << i << ' ' << bit;
     }
   }
 }
@@ -99,12 +111,34 @@ TEST(StarWire, WhatIsCutShortOrTooLongIsRefused) {
   const std::vector<std::byte> good = encoded(Opcode::star_rd, 16);
   for (std::size_t size = 0; size < good.size(); ++size) {
     Packet p;
-    EXPECT_NE(parse_star(std::span(good).first(size), true, p), Refusal::none) << size;
+    EXPECT_NE(parse_at(UdpPort::stateless, std::span(good).first(size), p), Refusal::none) << size;
   }
   std::vector<std::byte> longer = good;
-  longer.push_back(std::byte{0});
+  longer.resize(longer.size() + 4);
   Packet p;
-  EXPECT_EQ(parse_star(longer, true, p), Refusal::star_bad_length);
+  EXPECT_EQ(parse_at(UdpPort::stateless, longer, p), Refusal::star_bad_length);
+}
+
+TEST(StarWire, APayloadOfAnyLengthIsPaddedAndComesBackAsItWas) {
+  for (std::size_t bytes = 0; bytes < 9; ++bytes) {
+    const std::vector<std::byte> datagram = encoded(Opcode::star_gda, bytes);
+    EXPECT_EQ(datagram.size() % 4, 0U);
+    Packet p;
+    ASSERT_EQ(parse_at(UdpPort::stateful, datagram, p), Refusal::none);
+    EXPECT_EQ(p.payload.size(), bytes);
+    EXPECT_EQ(p.headers.bth.pad, pad_for(bytes));
+  }
+}
+
+// What steers bytes and what knows the packet must agree.
+TEST(StarWire, TheLaneIsWhereTheFilterOfItsPortLooks) {
+  for (const Opcode opcode : kAll) {
+    const std::vector<std::byte> bytes = encoded(opcode, payload_bytes_of(opcode));
+    const UdpPort port = port_of(opcode);
+    const std::uint8_t lane = port == UdpPort::stateless ? 0x5A : lane_number(Qpn(0x12'3456));
+    EXPECT_EQ(lane_number(port, bytes), lane);
+    EXPECT_EQ(lane_number(flow_to(port), headers_of(opcode)), lane);
+  }
 }
 
 TEST(StarWire, NoBthHasAnOpcodeOfIt) {

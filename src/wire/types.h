@@ -19,6 +19,28 @@ inline constexpr Qpn kGsiQpn{1};  // the connection manager's queue pair
 inline constexpr Qpn kMulticastQpn{0xFF'FFFF};
 inline constexpr Pkey kDefaultPkey{0xFFFF};
 inline constexpr std::uint16_t kRocePort = 4791;  // UDP destination port of RoCEv2
+// StaR's (wire/star.h): of the stateless side and of the stateful one.
+inline constexpr std::uint16_t kStatelessPort = 4795, kStatefulPort = 4796;
+
+// The UDP destination ports that a card hears. They tell how a packet's bytes are to be read.
+enum class UdpPort : std::uint8_t { roce, stateless, stateful };
+inline constexpr std::size_t kUdpPorts = 3;
+
+constexpr bool is_known(UdpPort port) { return static_cast<std::size_t>(port) < kUdpPorts; }
+// Of a known one.
+constexpr std::uint16_t number_of(UdpPort port) {
+  constexpr std::uint16_t kBefore = kStatelessPort - static_cast<std::uint16_t>(UdpPort::stateless);
+  return port == UdpPort::roce ? kRocePort : static_cast<std::uint16_t>(kBefore + static_cast<std::uint16_t>(port));
+}
+static_assert(number_of(UdpPort::stateless) == kStatelessPort && number_of(UdpPort::stateful) == kStatefulPort);
+constexpr bool is_udp_port(std::uint16_t number, UdpPort& out) {
+  for (const UdpPort port : {UdpPort::roce, UdpPort::stateless, UdpPort::stateful}) {
+    if (number_of(port) != number) continue;
+    out = port;
+    return true;
+  }
+  return false;
+}
 
 // IBA 10.9.3: partitions match when the low 15 bits agree and at least one side is a full member.
 constexpr bool partitions_match(Pkey a, Pkey b) {

@@ -1,6 +1,6 @@
 // How Weft cards find out about each other: a question to queue pair 1, of a vendor's class (IBA 16.5), and its answer.
-// Both say which versions of the srnic dialect their sender speaks. A card of another make does not answer, or answers
-// that it does not know the question: Linux does.
+// Both say which versions of the srnic dialect their sender speaks, and which roles of StaR it plays. A card of another
+// make does not answer, or answers that it does not know the question: Linux does.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,21 @@ constexpr std::uint8_t common_version(const DialectVersions& a, const DialectVer
 static_assert(common_version({1, 3}, {2, 4}) == 3 && common_version({2, 4}, {1, 3}) == 3);
 static_assert(common_version({1, 1}, {2, 3}) == 0 && common_version({0, 0}, {1, 1}) == 0);
 
+// Which roles of StaR (wire/star.h) a card's queue pairs play. A card that does not know StaR says none.
+struct StarRoles {
+  static constexpr std::uint8_t kStateless = 1, kStateful = 2;
+  static constexpr std::uint8_t kAlways = 4;   // all its reliable connections play that, and speak nothing else
+  static constexpr std::uint8_t kFollows = 8;  // it plays none, but is stateful for a peer that is always stateless
+  std::uint8_t bits = 0;
+  [[nodiscard]] constexpr bool any() const { return (bits & (kStateless | kStateful)) != 0; }
+  [[nodiscard]] constexpr bool has(std::uint8_t role) const { return (bits & role) != 0; }
+  // Does a stateful side find its partner there; a stateless one?
+  [[nodiscard]] constexpr bool suits_stateful() const { return has(kStateless); }
+  [[nodiscard]] constexpr bool suits_stateless() const { return has(kStateful | kFollows); }
+  [[nodiscard]] constexpr bool asks_for_stateful() const { return has(kStateless) && has(kAlways); }
+  friend constexpr bool operator==(const StarRoles&, const StarRoles&) = default;
+};
+
 struct VendorMad {
   // A class of the range whose datagrams name their maker; the name is one of the numbers that nobody is assigned.
   static constexpr std::uint8_t kClass = 0x3E, kClassVersion = 1;
@@ -46,7 +61,7 @@ struct VendorMad {
   std::uint16_t status = 0;    // of an answer; not 0: whoever answers does not know the question
   DialectVersions versions{};  // that the sender speaks
   std::uint8_t chosen = 0;     // of an answer: common_version(), as the sender sees it
-  std::uint8_t flags = 0;      // what else the sender can do; none has a meaning yet
+  StarRoles roles{};           // of StaR, that the sender plays; other bits have no meaning yet
   Qpn asker{}, about{};        // whose connection the question is for; the answer has the same
   friend constexpr bool operator==(const VendorMad&, const VendorMad&) = default;
 };
@@ -55,7 +70,7 @@ namespace detail {
 constexpr VendorMad decode_vendor_body(std::span<const std::byte, VendorMad::kBodyBytes> b, VendorMad m) {
   m.versions = {.lowest = get<std::uint8_t, 8>(b), .highest = get<std::uint8_t, 9>(b)};
   m.chosen = get<std::uint8_t, 10>(b);
-  m.flags = get<std::uint8_t, 11>(b);
+  m.roles = {get<std::uint8_t, 11>(b)};
   m.asker = Qpn(get<std::uint32_t, 12>(b));
   m.about = Qpn(get<std::uint32_t, 16>(b));
   return m;
@@ -98,19 +113,20 @@ constexpr void encode_vendor(const VendorMad& m, std::span<std::byte, kMadBytes>
   put<std::uint8_t, 8>(body, m.versions.lowest);
   put<std::uint8_t, 9>(body, m.versions.highest);
   put<std::uint8_t, 10>(body, m.chosen);
-  put<std::uint8_t, 11>(body, m.flags);
+  put<std::uint8_t, 11>(body, m.roles.bits);
   put<std::uint32_t, 12>(body, m.asker.raw());
   put<std::uint32_t, 16>(body, m.about.raw());
 }
 
-// What a card that speaks `own` says to a question.
-[[nodiscard]] constexpr VendorMad answer_to(const VendorMad& question, const DialectVersions& own) {
+// What a card that speaks `own`, and plays these roles, says to a question.
+[[nodiscard]] constexpr VendorMad answer_to(const VendorMad& question, const DialectVersions& own,
+                                            StarRoles roles = {}) {
   VendorMad answer = question;
   answer.is_answer = true;
   answer.status = 0;
   answer.versions = own;
   answer.chosen = common_version(own, question.versions);
-  answer.flags = 0;
+  answer.roles = roles;
   return answer;
 }
 

@@ -28,7 +28,10 @@ Refusal refusal_of(std::span<const std::byte> bytes) {
 }
 
 TEST(VendorMad, QuestionsAndAnswersSurviveTheirWayThroughBytes) {
-  for (const VendorMad& sent : {question(), answer_to(question(), {1, 1}), answer_to(question(), {0, 0})}) {
+  VendorMad of_star = question();
+  of_star.roles.bits = StarRoles::kStateful;
+  for (const VendorMad& sent : {question(), of_star, answer_to(question(), {1, 1}), answer_to(question(), {0, 0}),
+                                answer_to(of_star, {0, 0}, {StarRoles::kStateless})}) {
     VendorMad got;
     ASSERT_EQ(parse_vendor(encoded(sent), got), Refusal::none);
     EXPECT_EQ(got, sent);

@@ -214,6 +214,39 @@ TEST(Verbs, ScatterGatherAndInline) {
   EXPECT_EQ(p.b.copy(2010, 3), expected);
 }
 
+// StaR, with either side stateless.
+TEST(Verbs, GoBetweenRolesToo) {
+  for (const StarRole role : {StarRole::stateless, StarRole::stateful}) {
+    Simulation sim({.device = kSmall});
+    Side a(sim), b(sim);
+    sim.connect();
+    const StarRole other = role == StarRole::stateless ? StarRole::stateful : StarRole::stateless;
+    a.qp = must(a.domain.create_queue_pair({.limits = kLimits, .send_cq = &a.cq, .role = role}));
+    b.qp = must(b.domain.create_queue_pair({.limits = kLimits, .send_cq = &b.cq, .role = other}));
+    must(connect(a.qp, b.qp, {.min_rnr_timer = 1, .ack_timeout = 6}));
+    a.fill(0, 5000, 2);
+    must(b.qp.post_receive({.id = 9, .local = b.region.sge(8192, 4096)}));
+    must(a.qp.post({.id = 1, .verb = Verb::write, .local = a.region.sge(0, 5000), .remote = b.region.remote(100)}));
+    must(a.qp.post({.id = 2, .local = a.region.sge(0, 3000)}));
+    EXPECT_TRUE(sim.run(Duration::seconds(10)));
+    const auto done = a.drain(), got = b.drain();
+    ASSERT_EQ(done.size(), 2U);
+    ASSERT_EQ(got.size(), 1U);
+    EXPECT_TRUE(done[0].ok() && done[1].ok() && got[0].ok());
+    EXPECT_EQ(b.copy(100, 5000), a.copy(0, 5000));
+    EXPECT_EQ(b.copy(8192, 3000), a.copy(0, 3000));
+  }
+}
+
+TEST(Verbs, AStatelessQueuePairHasNoSharedReceiveQueue) {
+  Simulation sim({.device = kSmall});
+  Side side(sim);
+  const SharedReceiveQueue srq = must(side.domain.create_shared_receive_queue({}));
+  EXPECT_EQ(error_of(side.domain.create_queue_pair(
+                {.limits = kLimits, .send_cq = &side.cq, .srq = &srq, .role = StarRole::stateless})),
+            Error::not_supported);
+}
+
 TEST(Verbs, UnsignalledWorkIsSilent) {
   Pair p;
   must(p.a.qp.post(

@@ -235,7 +235,7 @@ TEST_F(Foreign, APeersQuestionIsAnsweredAndSettlesOurs) {
   peer.say(kOwn, theirs);
   const auto heard = peer.hear_answer();
   ASSERT_TRUE(heard.has_value());
-  EXPECT_EQ(*heard->mad, wire::answer_to(theirs, wire::kDialectVersions));
+  EXPECT_EQ(*heard->mad, wire::answer_to(theirs, wire::kDialectVersions, {wire::StarRoles::kFollows}));
   EXPECT_EQ(soon(*qp, Dialect::srnic), Dialect::srnic);
 }
 

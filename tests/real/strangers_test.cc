@@ -50,7 +50,8 @@ class Stranger {
   // Sound in all but that there is no such queue pair.
   std::string packet_for(std::uint8_t lane_number) const {
     auto datagram = build_gsi(flow_, 0, std::array<std::byte, wire::kMadBytes>{});
-    datagram[wire::kLaneByte] = static_cast<std::byte>(lane_number << wire::kLaneByteShift);
+    constexpr wire::LaneField kField = wire::lane_field(wire::UdpPort::roce);
+    datagram[kField.byte] = static_cast<std::byte>(lane_number << kField.shift);
     wire::seal_datagram(flow_, datagram);
     return {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()};
   }

@@ -129,7 +129,7 @@ long Network::send(Time now, int socket, const msghdr& message) {
 
 // To the lane whose number it has, as the kernel steers it.
 void Network::carry(Time now, const Member& from, std::span<const std::byte> datagram) {
-  const std::size_t lane_number = wire::lane_number(datagram);
+  const std::size_t lane_number = wire::lane_number(wire::UdpPort::roce, datagram);
   Member* const to = lane_number < members_.size() ? members_[lane_number].get() : nullptr;
   if (draw_.chance(loss_) || to == nullptr || !to->admits || to->is_closed()) {
     ++lost_;

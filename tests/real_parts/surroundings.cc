@@ -53,14 +53,16 @@ bool BrokerListener::is_number_locked(std::uint8_t lane_number) const {
 
 // ---- sockets
 
-tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address&) { return Scene::current().network().open(); }
-void admit_lane(int socket, std::uint8_t lane_number) {
+tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address&, wire::UdpPort) {
+  return Scene::current().network().open();
+}
+void admit_lane(int socket, wire::UdpPort, std::uint8_t lane_number) {
   Scene::current().network().admit(socket, true);
   if (lane_number != 0) Scene::current().on_joined();
 }
 void admit_nobody(int socket) { Scene::current().network().admit(socket, false); }
 Descriptor open_line(const wire::Address&, const SocketAddress&) { return {}; }
-bool port_is_free(const wire::Address&) { return Scene::current().network().is_free(); }
+bool port_is_free(const wire::Address&, wire::UdpPort) { return Scene::current().network().is_free(); }
 void hear_of_segments_and_classes(int, bool) {}
 int receive_buffer_bytes(int) { return scene::Network::kRoom; }
 bool takes_long_datagrams(int, int) { return false; }

@@ -97,7 +97,8 @@ class Settings(Run):
         for arguments, environment, says in (
                 (["--loss", "2"], {}, "--loss: '2' is no probability: loss wants 0 ... 1, or 0% ... 100%\n"),
                 (["--drop-nth", "0"], {}, "--drop-nth: '0' is no packet's number"),
-                (["--transport", "star"], {}, "--transport: 'star' is none of auto, roce, srnic"),
+                (["--transport", "tcp"], {}, "--transport: 'tcp' is none of auto, roce, srnic, star"),
+                (["--transport", "star"], {}, "transport star needs a role"),
                 (["--no-such-flag"], {}, "there is no option '--no-such-flag'"),
                 ([], {"WEFT_WIRE": "tcp"}, "WEFT_WIRE: 'tcp' is none of auto, udp, shm"),
                 ([], {"WEFT_CONFIG": "bad.toml"}, "bad.toml:1: loss: '7' is no probability"),

@@ -26,11 +26,21 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
                         {"program", lane.program},
                         {"place", lane.lane_number},
                         {"addresses", lane.addresses},
-                        {"srnic", lane.speaks_srnic}});
+                        {"srnic", lane.speaks_srnic},
+                        {"stateless", lane.stateless},
+                        {"stateful", lane.stateful}});
   }
   return {{"device", real::kDeviceName}, {"state", "PORT_ACTIVE"}, {"link_layer", "Ethernet"},
           {"gid_type", "RoCE v2"},       {"gids", gids},           {"active_mtu", mtu},
           {"programs", programs}};
+}
+
+std::string spoken_by(const nlohmann::json& program) {
+  std::string said = program["srnic"].get<bool>() ? "" : ", no srnic";
+  for (const char* role : {"stateless", "stateful"}) {
+    if (program[role].get<bool>()) said += std::string(", StaR, ") + role;
+  }
+  return said == ", no srnic" ? ", roce only" : said;
 }
 
 int show_devices(bool json) {
@@ -50,7 +60,7 @@ int show_devices(bool json) {
     std::string at;
     for (const auto& address : p["addresses"]) at += (at.empty() ? "" : ", ") + address.get<std::string>();
     fmt::print("  open in {} (pid {}) at {}{}\n", p["program"].get<std::string>(), p["process"].get<std::int64_t>(), at,
-               p["srnic"].get<bool>() ? "" : ", roce only");
+               spoken_by(p));
   }
   return kOk;
 }

@@ -30,12 +30,18 @@ void print_refused(const char* title, const nlohmann::json& r) {
              r["rule"].get<std::string>());
 }
 
+std::string_view what_it_means(const std::string& role) {
+  return role == "stateless" ? "stateless: the peer's card keeps the state of both sides"
+                             : "stateful: this card keeps the state of both sides";
+}
+
 void print_story(const nlohmann::json& s) {
   fmt::print("queue pair 0x{:06x} of {} (pid {}): {}, {}\n", s["qpn"].get<unsigned>(), s["program"].get<std::string>(),
              s["process"].get<std::int64_t>(), s["service"].get<std::string>(), s["state"].get<std::string>());
   if (s["service"] != "UD") {
     fmt::print("  peer: queue pair 0x{:06x} at {}{}\n", s["peer_qpn"].get<unsigned>(), s["peer"].get<std::string>(),
                s.contains("dialect") ? ", in " + s["dialect"].get<std::string>() : "");
+    if (s.contains("role")) fmt::print("  StaR: {}\n", what_it_means(s["role"].get<std::string>()));
   }
   for (const auto& change : s["history"]) {
     fmt::print("  {:>12} ago: {}\n", change["ago"].get<std::string>(), change["state"].get<std::string>());

@@ -17,7 +17,9 @@ std::vector<RunningLane> RunningPrograms::list() {
                    .process = lane.value("process", std::int64_t{0}),
                    .program = lane.value("program", std::string()),
                    .addresses = lane.value("addresses", std::vector<std::string>{}),
-                   .speaks_srnic = lane.value("srnic", false)});
+                   .speaks_srnic = lane.value("srnic", false),
+                   .stateless = lane.value("stateless", false),
+                   .stateful = lane.value("stateful", false)});
   }
   return out;
 }

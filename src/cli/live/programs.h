@@ -17,7 +17,8 @@ struct RunningLane {
   std::int64_t process = 0;
   std::string program;
   std::vector<std::string> addresses;
-  bool speaks_srnic = false;  // its --transport allows it
+  bool speaks_srnic = false;                 // its --transport allows it
+  bool stateless = false, stateful = false;  // roles of StaR that its queue pairs play
 };
 
 class RunningPrograms {

@@ -31,6 +31,7 @@ void print_qps(const nlohmann::json& qps) {
   for (const auto& qp : qps) {
     fmt::print("  queue pair 0x{:06x} {:<5} {} {}", qp["qpn"].get<unsigned>(), qp["state"].get<std::string>(),
                qp["service"].get<std::string>(), qp.value("dialect", std::string("roce")));
+    if (qp.contains("role")) fmt::print(" ({})", qp["role"].get<std::string>());
     if (qp["service"] != "UD") {
       fmt::print(", peer 0x{:06x} at {}", qp["peer_qpn"].get<unsigned>(), qp["peer"].get<std::string>());
     }

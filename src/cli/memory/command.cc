@@ -116,6 +116,9 @@ void print_program(const nlohmann::json& p) {
              text_of(p["region_table_bytes"]), text_of(p["queue_table_bytes"]), text_of(p["cache_bytes"]));
   fmt::print("  host: rings {}, translation table {}, recovery {}, registered {}\n", text_of(p["ring_bytes"]),
              text_of(p["translation_table_bytes"]), text_of(p["recovery_bytes"]), text_of(p["registered_bytes"]));
+  if (p["star_bytes"] == 0) return;
+  fmt::print("  StaR: {} queue pairs stateless, of which the card has nothing; {} of host memory\n",
+             p["stateless_queue_pairs"].get<unsigned>(), text_of(p["star_bytes"]));
 }
 
 int show_memory(const MemoryOptions& options) {

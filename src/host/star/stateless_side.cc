@@ -16,6 +16,7 @@ StatelessSide::StatelessSide(nic::CardState& card, std::uint32_t most)
       rung_(most),
       timers_(blocks_, card.config.nanosecond) {
   card_.blocks = &blocks_;
+  card_.rung_blocks = &rung_;
 }
 
 StatelessBlock& StatelessSide::take(std::uint64_t random) {
@@ -59,7 +60,7 @@ void StatelessSide::renew_capabilities() {
 // How long an answer may take before everything is said again. Twice as long each time.
 Time StatelessSide::interval(const StatelessBlock& b) const {
   constexpr std::uint8_t kMostDoublings = 7;
-  const Time first = 200'000 * card_.config.nanosecond;
+  const Time first = std::max(200'000 * card_.config.nanosecond, 2 * card_.config.star_silence);
   const nic::Context& c = b.context;
   const Time most =
       c.state == nic::QpState::rts && c.ack_timeout != 0 ? card_.config.ack_timeout(c.ack_timeout) : kNever;
@@ -83,6 +84,14 @@ bool StatelessSide::has_waited_enough(const StatelessBlock& b, Time now) const {
   return now - b.silent_since >= nic::star_patience(card_.config.ack_timeout(c.ack_timeout), c.retry_count);
 }
 
+void StatelessSide::break_off(StatelessBlock& b, nic::Status status, Refusal why) {
+  b.context.broken_by = why;
+  b.context.state = nic::QpState::error;
+  b.break_status = status;
+  b.break_reason = why;
+  ring(b.context);
+}
+
 void StatelessSide::on_time(Time now) {
   for (std::uint32_t i = timers_.pop_due(now); i != nic::kNone; i = timers_.pop_due(now)) {
     StatelessBlock& b = blocks_[i];
@@ -102,10 +111,7 @@ void StatelessSide::on_time(Time now) {
     } else if (has_waited_enough(b, now)) {
       card_.counters.add(Refusal::retry_exceeded);
       card_.counters.add(nic::Counter::retry_exceeded_err);
-      c.broken_by = Refusal::retry_exceeded;
-      c.state = nic::QpState::error;
-      b.break_status = nic::Status::retry_exceeded;
-      b.break_reason = Refusal::retry_exceeded;
+      break_off(b, nic::Status::retry_exceeded, Refusal::retry_exceeded);
     } else {
       if (b.waits_for_answer()) card_.counters.add(nic::Counter::local_ack_timeout_err);
       b.asks = !b.waits_for_answer();

@@ -18,7 +18,10 @@ class StatelessSide {
  public:
   // `most` queue pairs: a power of two.
   StatelessSide(nic::CardState& card, std::uint32_t most);
-  ~StatelessSide() { card_.blocks = nullptr; }
+  ~StatelessSide() {
+    card_.blocks = nullptr;
+    card_.rung_blocks = nullptr;
+  }
   StatelessSide(const StatelessSide&) = delete;
   StatelessSide& operator=(const StatelessSide&) = delete;
 
@@ -29,7 +32,7 @@ class StatelessSide {
   // As new: whoever still names the old one is refused.
   void renew(nic::StatelessBlock& b);
 
-  // Something was posted, or has to be said again.
+  // Something was posted, or has to be said again, or the card has said something by itself.
   void ring(nic::Context& c) {
     if (c.rung) return;
     c.rung = true;
@@ -42,6 +45,10 @@ class StatelessSide {
   }
   // Capabilities of another secret from now on: everything that carries one is said again.
   void renew_capabilities();
+
+  // It breaks: what is posted first completes with this status, the rest is flushed.
+  void break_off(nic::StatelessBlock& b, nic::Status status, Refusal why);
+  [[nodiscard]] nic::StatelessBlock& of(const nic::Context& c) { return blocks_[c.timer]; }
 
   // -- the world's part
   [[nodiscard]] bool waiting() const { return !rung_.empty(); }

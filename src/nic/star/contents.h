@@ -162,6 +162,7 @@ class StarContents {
     std::byte* at = nullptr;
     if (is_atomic(op.kind)) {
       std::memcpy(scratch_.data(), &op.value, sizeof op.value);
+      core_.out.passing = true;
       at = scratch_.data() + f.offset;
     } else {
       const Refusal r = core_.translate(c, w.key, Rights::remote_read, w.address + f.offset, f.bytes, at);
@@ -183,6 +184,7 @@ class StarContents {
                                                        .block = l.control.base,
                                                        .control = l.control.mac});
     (void)pieces_.try_push({scratch_.data(), wire::StarAtomic::kBytes});
+    core_.out.passing = true;
     core_.out.payload_bytes = wire::StarAtomic::kBytes;
     core_.out.headers.reth.length = wire::StarAtomic::kBytes;
     return Refusal::none;

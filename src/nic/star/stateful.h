@@ -106,6 +106,20 @@ class Stateful {
     send_scratch(wire::StarHeard::kBytes);
   }
 
+  // Nobody is there to speak with, for this reason.
+  void give_up(Context& c, Refusal why = Refusal::retry_exceeded) {
+    StarLink& l = *c.link;
+    core_.count(Counter::retry_exceeded_err);
+    const bool had_work = c.sq_done != c.sq_posted;
+    operations_.forget_work(c);
+    l.failing = StarLink::Failing::no;
+    if (had_work) return completions_.fail_work(c, Status::retry_exceeded, why);
+    core_.refuse(why);
+    if (c.broken_by == Refusal::none) c.broken_by = why;
+    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+    completions_.break_off(c);
+  }
+
   // Its program, or something else, has broken the queue pair.
   void abandon(Context& c) { operations_.forget_work(c); }
 
@@ -128,8 +142,8 @@ class Stateful {
   // Before the first answer: long enough for any network that the card is meant for.
   [[nodiscard]] Time timeout(const Context& c) const {
     const StarLink& l = *c.link;
-    const Time first = 100 * microsecond(), least = 20 * microsecond();
-    const Time usual = l.answer_time == 0 ? first : l.answer_time + std::max(4 * l.variation, least);
+    const Time silence = core_.state.config.star_silence;
+    const Time usual = l.answer_time == 0 ? 5 * silence : l.answer_time + std::max(4 * l.variation, silence);
     const Time most = c.ack_timeout == 0 ? kNever : core_.state.config.ack_timeout(c.ack_timeout);
     return std::min(usual << l.backoff, most);
   }
@@ -179,19 +193,6 @@ class Stateful {
     c.link->heard_at = core_.now();
     core_.state.timers.arm(core_.slot(c), core_.now() + patience(c));
   }
-  void give_up(Context& c) {
-    StarLink& l = *c.link;
-    core_.count(Counter::retry_exceeded_err);
-    const bool had_work = c.sq_done != c.sq_posted;
-    operations_.forget_work(c);
-    l.failing = StarLink::Failing::no;
-    if (had_work) return completions_.fail_work(c, Status::retry_exceeded, Refusal::retry_exceeded);
-    core_.refuse(Refusal::retry_exceeded);
-    if (c.broken_by == Refusal::none) c.broken_by = Refusal::retry_exceeded;
-    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
-    completions_.break_off(c);
-  }
-
   // ---- who may send
 
   [[nodiscard]] bool has_room(Context& c) const {
@@ -227,6 +228,7 @@ class Stateful {
 
   wire::Headers& start(const Context& c, wire::Opcode opcode, wire::Psn psn) {
     wire::Headers& h = core_.start_packet(c, opcode, psn);
+    core_.out.flow.to = wire::UdpPort::stateless;
     h.bth.destination = c.qpn;  // the stateful side's, in both directions
     h.reth = {};
     wire::StarView::set_opt(h, wire::StarOpt::send);
@@ -243,11 +245,8 @@ class Stateful {
     h.reth.length = length;
   }
   void send_scratch(std::size_t bytes) {
-    const Fragment piece{scratch_.data(), static_cast<std::uint32_t>(bytes)};
-    core_.out.payload = {&piece, 1};
-    core_.out.payload_bytes = static_cast<std::uint32_t>(bytes);
-    core_.send_packet();
-    core_.out.payload = {};
+    core_.out.headers.reth.length = static_cast<std::uint32_t>(bytes);
+    core_.send_passing(std::span(scratch_).first(bytes));
   }
 
   void send(Context& c, const Flight& f) {

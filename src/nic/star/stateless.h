@@ -85,6 +85,7 @@ class Stateless {
     out.flow = p.flow;
     out.flow.source = p.flow.destination;
     out.flow.destination = p.flow.source;
+    out.flow.to = wire::UdpPort::stateful;
     wire::Headers& h = out.headers;
     h.bth = wire::Bth{};
     h.bth.opcode = answer_to(p.headers.bth.opcode);
@@ -92,13 +93,14 @@ class Stateless {
     h.bth.psn = p.headers.bth.psn;
     h.bth.solicited = p.headers.bth.solicited;
     h.reth.address = p.headers.reth.address;
+    h.reth.length = 0;
     wire::StarView::set_opt(h, wire::StarView::opt(p.headers));
     wire::StarView::set_lane(h, wire::StarView::lane(p.headers));
     wire::StarView::set_answer(h, {status, clock()});
     out.payload = {};
     out.payload_bytes = 0;
     out.packets = 1;
-    out.one_copy = out.last = false;
+    out.one_copy = out.last = out.passing = false;
     return h;
   }
   void answer(const wire::Packet& p, Refusal status) {
@@ -107,11 +109,8 @@ class Stateless {
     core_.send_packet();
   }
   void send_scratch(std::size_t bytes) {
-    const Fragment piece{scratch_.data(), static_cast<std::uint32_t>(bytes)};
-    core_.out.payload = {&piece, bytes == 0 ? 0U : 1U};
-    core_.out.payload_bytes = static_cast<std::uint32_t>(bytes);
-    core_.send_packet();
-    core_.out.payload = {};
+    core_.out.headers.reth.length = static_cast<std::uint32_t>(bytes);
+    core_.send_passing(std::span(scratch_).first(bytes));
   }
   void refuse(const wire::Packet& p, Refusal why) {
     core_.refuse(why);
@@ -164,7 +163,7 @@ class Stateless {
     core_.world.read(BusRead::payload, at, bytes);
     const Fragment piece{at, bytes};
     core_.out.payload = {&piece, 1};
-    core_.out.payload_bytes = bytes;
+    core_.out.payload_bytes = core_.out.headers.reth.length = bytes;
     core_.count(Counter::acks_sent);
     core_.send_packet();
     core_.out.payload = {};
@@ -239,6 +238,13 @@ class Stateless {
     b->note_heard(core_.now());
     core_.world.write(BusWrite::block, b, sizeof *b - sizeof(Context));
     if (room == 0 && b->room != 0) on_post(*b);  // what had to wait for it
+    have_watched(*b);
+  }
+  // We have said something that the host did not ask for just now. Its timer is to see that it is heard.
+  void have_watched(StatelessBlock& b) {
+    if (b.watched || b.context.rung || !(b.waits_for_answer() || b.breaking)) return;
+    b.context.rung = true;
+    core_.state.rung_blocks->push(b.context.timer);
   }
   // A count that only grows, and not beyond what was said.
   static void advance(std::uint32_t& heard, std::uint32_t told, std::uint32_t now) {
@@ -272,6 +278,7 @@ class Stateless {
     b->note_heard(core_.now());
     answer(p, Refusal::none);
     if (b->context.state != QpState::error) on_post(*b);  // there is room for more of what was posted
+    have_watched(*b);
   }
   // Whole completions, with statuses and reasons that exist: they come from the peer.
   [[nodiscard]] static bool makes_sense(std::span<const std::byte> payload) {
@@ -409,6 +416,7 @@ class Stateless {
 
   wire::Headers& start_wqep(const Context& c) {
     wire::Headers& h = core_.start_packet(c, wire::Opcode::star_wqep, wire::Psn{});
+    core_.out.flow.to = wire::UdpPort::stateful;
     h.reth.address = 0;
     wire::StarView::set_opt(h, wire::StarOpt::send);
     wire::StarView::set_lane(h, wire::lane_number(c.qpn));

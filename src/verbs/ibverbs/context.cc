@@ -38,9 +38,10 @@ Context::~Context() {
   pthread_mutex_destroy(&context.mutex);
 }
 
-int Context::attach() {
+int Context::attach(host::StarRole role) {
   if (lost()) return EIO;
-  const auto attached = lane.attach();
+  auto attached = lane.attach();
+  if (attached && role != host::StarRole::none) attached = lane.play(role);
   if (attached) return 0;
   std::fprintf(stderr, "weft: %s\n", attached.error().what.c_str());
   return attached.error().code != 0 ? attached.error().code : EIO;

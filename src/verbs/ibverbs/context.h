@@ -29,8 +29,9 @@ class Context final : public verbs_context, public real::LaneOwner {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Joins the network, once; before the first queue pair. 0 or errno, and then a sentence on standard error.
-  [[nodiscard]] int attach();
+  // Joins the network, once; before the first queue pair, and the first of a role of StaR. 0 or errno, and then a
+  // sentence on standard error.
+  [[nodiscard]] int attach(host::StarRole role = host::StarRole::none);
 
   // Is there a way to this queue pair; to an address, if there is none? If not, a sentence is on standard error.
   [[nodiscard]] bool reaches(const wire::Address& address, std::optional<wire::Qpn> qpn = std::nullopt);

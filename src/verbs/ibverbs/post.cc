@@ -175,6 +175,11 @@ int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
     if (code != 0) *bad = wr;
   }
   if (!hold) return code;
+  if (poster.context->stateless()) [[unlikely]] {  // the card has no slot for it
+    owner.device.ring(*poster.context);
+    owner.lane.rang();
+    return code;
+  }
   owner.lane.rang(qp.slot);
   owner.order.note(qp.slot, posted);
   return code;

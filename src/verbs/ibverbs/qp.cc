@@ -1,6 +1,8 @@
 // Queue pairs: made, brought from state to state, asked, destroyed.
 #include "verbs/ibverbs/qp.h"
 
+#include <bit>
+#include <cstdio>
 #include <memory>
 #include <memory_resource>
 
@@ -69,6 +71,11 @@ ibv_qp_init_attr origin_of(QueuePair& qp) {
           .sq_sig_all = qp.queue->options().signal_all};
 }
 
+// What a card without state cannot do, said where the program's writer looks: errno has no word for it.
+void explain_stateless(const char* what) {
+  std::fprintf(stderr, "weft: a queue pair that is stateless in StaR has no %s: its card keeps nothing of it\n", what);
+}
+
 // They lie beside each other, as rings do: posting to one after the other is not to wait for page tables. With the
 // lane's lock held.
 struct Unmake {
@@ -84,18 +91,26 @@ std::unique_ptr<QueuePair, Unmake> new_queue_pair(host::Device& device) {
 QueuePair::QueuePair() : ibv_qp_ex{} {}
 QueuePair::~QueuePair() = default;
 
-QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
+QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr, host::StarRole role) {
   Context& c = context_of(*pd);
   if (service_of(attr.qp_type) == wire::Service::none) return refuse(EOPNOTSUPP);
   if (!is_of(pd->context, attr.send_cq) || !is_of(pd->context, attr.recv_cq)) return refuse(EINVAL);
   if (attr.srq != nullptr && !is_of(pd->context, attr.srq)) return refuse(EINVAL);
-  if (const int code = c.attach(); code != 0) return refuse(code);
+  if (const int code = c.attach(role); code != 0) return refuse(code);
   const Hold hold(c);
   if (!hold) return refuse(EIO);
   return attempt([&]() -> QueuePair* {
     auto qp = new_queue_pair(c.device);
-    const auto queue = c.device.create_qp(ours(pd).number, options_of(attr));
-    if (!queue) return refuse(queue.error());
+    host::QpOptions options = options_of(attr);
+    options.role = role;
+    const auto queue = c.device.create_qp(ours(pd).number, options);
+    if (!queue) {
+      const bool stateless =
+          (role == host::StarRole::none ? c.device.config().role : role) == host::StarRole::stateless;
+      if (stateless && options.srq != nullptr && queue.error() == host::Error::not_supported)
+        explain_stateless("shared receive queue");
+      return refuse(queue.error());
+    }
     qp->owner = &c;
     qp->queue = *queue;
     qp->poster = (*queue)->poster();
@@ -104,6 +119,7 @@ QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr) {
     introduce(*qp, pd, attr);
     attr.cap = capabilities_of((*queue)->options());
     ++ours(pd).users;
+    if (qp->slot >= c.qps.size()) c.qps.resize(std::bit_ceil(qp->slot + 1));  // the card has none of these
     c.qps[qp->slot] = qp.get();
     return qp.release();
   });
@@ -134,7 +150,11 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) try {
   const bool ends = (attr_mask & IBV_QP_STATE) != 0 &&
                     (attributes.state == weft::nic::QpState::reset || attributes.state == weft::nic::QpState::error);
   if (ends) qp.owner->settle_debts();
-  if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) return code;
+  if (const int code = errno_of(qp.queue->modify(attributes, mask)); code != 0) {
+    const bool drains = (attr_mask & IBV_QP_STATE) != 0 && attributes.state == weft::nic::QpState::sqd;
+    if (code == EOPNOTSUPP && drains && qp.queue->block() != nullptr) explain_stateless("SQD state");
+    return code;
+  }
   if ((attr_mask & IBV_QP_STATE) != 0) ibqp->state = attr->qp_state;
   qp.owner->lane.rang();
   return 0;

@@ -171,7 +171,7 @@ int post_all(QueuePair& qp, Builder& b) {
     }
   }
   qp.owner->lane.rang();
-  qp.owner->order.note(qp.slot, b.count);
+  if (!qp.poster.context->stateless()) qp.owner->order.note(qp.slot, b.count);
   return 0;
 }
 
@@ -218,6 +218,10 @@ void set_builders(QueuePair& qp, std::uint64_t operations) {
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* ex) {
+  return create_qp_in_role(context, ex, host::StarRole::none);
+}
+
+ibv_qp* create_qp_in_role(ibv_context* context, ibv_qp_init_attr_ex* ex, host::StarRole role) {
   constexpr std::uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   const auto has = [ex](ibv_qp_init_attr_mask bit) { return (ex->comp_mask & bit) != 0; };
   if ((ex->comp_mask & ~known) != 0) return refuse(EOPNOTSUPP);
@@ -232,7 +236,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* ex) {
                         .cap = ex->cap,
                         .qp_type = ex->qp_type,
                         .sq_sig_all = ex->sq_sig_all};
-  QueuePair* qp = make_qp(ex->pd, attr);
+  QueuePair* qp = make_qp(ex->pd, attr, role);
   if (qp == nullptr) return nullptr;
   if (has(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
     qp->builder.reset(attempt([qp] { return new Builder(qp->queue->options().limits); }));

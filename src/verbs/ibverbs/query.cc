@@ -21,6 +21,8 @@ constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_
 // Everything that is not named stays 0: vendor and part (perftest then takes no vendor's shortcuts), multicast, XRC.
 ibv_device_attr describe_device(const host::Device& device) {
   const host::DeviceConfig& c = device.config();
+  const bool stateless = c.role == host::StarRole::stateless;
+  const auto sges = static_cast<int>(stateless ? std::size_t{nic::RemoteWork::kMaxSges} : c.max_sges);
   const auto qps = static_cast<int>(device.card().contexts.size());
   const auto keys = static_cast<int>(device.card().memory.size() - 1);
   ibv_device_attr a{};
@@ -31,7 +33,7 @@ ibv_device_attr describe_device(const host::Device& device) {
   a.max_qp = qps;
   a.max_qp_wr = static_cast<int>(c.max_queue_entries);
   a.device_cap_flags = kCapabilities;
-  a.max_sge = a.max_sge_rd = static_cast<int>(c.max_sges);
+  a.max_sge = a.max_sge_rd = sges;
   a.max_cq = static_cast<int>(c.card.max_cqs);
   a.max_cqe = static_cast<int>(c.max_cq_entries);
   a.max_mr = a.max_mw = keys;

@@ -6,25 +6,13 @@
 #include <span>
 
 #include "wire/frame.h"
-#include "wire/star.h"
 #include "world/damage.h"
 
 namespace weft::sim {
 namespace {
 
-constexpr std::size_t kMaxDatagram = wire::kStarDownBytes + PayloadPool::kMaxBytes + wire::kIcrcBytes;
+constexpr std::size_t kMaxDatagram = wire::kMaxHeaderBytes + PayloadPool::kMaxBytes + 3 + wire::kIcrcBytes;
 
-// A StaR packet: its own header, its own ports.
-void corrupt_star(Parcel& parcel, std::span<const std::byte> payload, world::Random& random) {
-  const bool down = wire::is_to_stateless(parcel.headers.bth.opcode);
-  std::array<std::byte, kMaxDatagram> datagram;
-  const std::size_t bytes = wire::encode_star(parcel.headers, payload, parcel.flow, datagram);
-  const std::span<std::byte> damaged = std::span(datagram).first(bytes);
-  world::damage(damaged, random);
-  wire::Packet read{parcel.flow, parcel.headers, {}};
-  parcel.refusal =
-      wire::star_icrc_matches(parcel.flow, damaged, down) ? wire::parse_star(damaged, down, read) : Refusal::bad_icrc;
-}
 }  // namespace
 
 void corrupt(Parcel& parcel, world::Random& random) {
@@ -37,7 +25,6 @@ void corrupt(Parcel& parcel, world::Random& random) {
   const std::span<const std::byte> payload =
       parcel.buffer.data != nullptr ? parcel.payload() : std::span(kZeros).first(parcel.payload_bytes);
 
-  if (wire::is_star(parcel.headers.bth.opcode)) return corrupt_star(parcel, payload, random);
   std::array<std::byte, kMaxDatagram> datagram;
   const std::size_t datagram_bytes = wire::encode_datagram(parcel.headers, payload, parcel.flow, datagram);
   if (datagram_bytes == 0) {  // no opcode at all: no bytes to damage, and none that a port would take

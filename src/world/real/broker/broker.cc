@@ -21,6 +21,7 @@
 #include "world/real/broker/gsi_desk.h"
 #include "world/real/broker/lane_numbers.h"
 #include "world/real/broker/services.h"
+#include "world/real/broker/socket_groups.h"
 #include "world/real/os/clock.h"
 #include "world/real/os/mapping.h"
 #include "world/real/os/socket_address.h"
@@ -28,22 +29,18 @@
 #include "world/real/os/wake_up.h"
 #include "world/real/settings/address_text.h"
 #include "world/real/shm/shared_page.h"
-#include "world/real/udp/roce_socket.h"
 
 namespace weft::real {
 namespace {
 
 constexpr Time kLinger = seconds(1);               // a program that starts right after the last one finds a broker
 constexpr std::size_t kMaxMembers = 1024;          // lanes and commands together
-constexpr std::size_t kMaxGroups = 256;            // addresses
 constexpr int kMessages = 64;                      // of one member, before others are heard
 constexpr rlim_t kReserve = 256;                   // descriptors: for a lane that comes
 constexpr Time kNoDescriptors = milliseconds(20);  // for so long those who call wait, when there is none left for them
 
 // The next broker knows nothing of the lane numbers that have no owner any more.
 static_assert(kLinger >= kNumberRests);
-
-bool is_short_of_descriptors(int code) { return code == EMFILE || code == ENFILE; }
 
 struct Member {
   std::uint64_t id = 0;
@@ -54,12 +51,7 @@ struct Member {
   std::bitset<128> untold;  // lane numbers whose lanes have left: it was not to be told, as it reads nothing
 };
 
-// All sockets of an address, by lane number. They stay open as long as anybody has the address: their order is what
-// steers.
-struct Group {
-  wire::Address address{};
-  std::vector<Descriptor> sockets;
-};
+constexpr std::array kPorts{wire::UdpPort::roce, wire::UdpPort::stateless, wire::UdpPort::stateful};
 
 using Places = std::pair<std::uint8_t, std::uint8_t>;  // of two lanes, the lower one first
 
@@ -90,7 +82,8 @@ class Broker {
   }
 
  private:
-  static constexpr std::uint64_t kListener = 0, kGroups = 1, kMembers = 1U << 20;  // members count up from there
+  // Between them stand the ids of groups; members count up from theirs.
+  static constexpr std::uint64_t kListener = 0, kMembers = SocketGroups::kEnd;
 
   void watch(int fd, std::uint64_t what) {
     epoll_event e{};
@@ -102,7 +95,7 @@ class Broker {
   void serve(std::uint64_t what) {
     if (what == kListener) return accept_all();
     if (what < kMembers) {
-      if (const auto group = groups_.find(what); group != groups_.end()) serve_group(group->second);
+      if (SocketGroups::Group* const group = groups_.find(what); group != nullptr) serve_group(*group);
       return;
     }
     const auto it = members_.find(what);
@@ -166,6 +159,7 @@ class Broker {
     const Message& m = in.message;
     switch (m.topic) {
       case Topic::hello: return welcome(from, in);
+      case Topic::play: return play(from, m.roles);
       case Topic::bind: return bind(from, m.service);
       case Topic::release:
         return services_.release(from.lane_number, m.service.space, m.service.address, m.service.port);
@@ -200,15 +194,6 @@ class Broker {
     if (!is_sound(in) || member.lane_number != 0) return Trouble{EINVAL, "not a sound greeting"};
     return std::nullopt;
   }
-  static Trouble too_many_files() {
-    rlimit limit{};
-    (void)getrlimit(RLIMIT_NOFILE, &limit);
-    return {EMFILE,
-            fmt::format("too many open files: the broker (process {}) may have {}, too few for another program. "
-                        "It got that limit (ulimit -Hn) from the program that started it",
-                        getpid(), limit.rlim_cur)};
-  }
-
   static void refuse(const Member& member, const Trouble& why) {
     Message reply(Topic::welcome);
     reply.code = why.code;
@@ -219,16 +204,13 @@ class Broker {
     const Hello& hello = in.message.hello;
     const std::uint8_t lane_number = number_for(in.message.code);
     if (const auto why = objection_to(member, in, lane_number)) return refuse(member, *why);
-    std::vector<int> given;
-    for (std::uint32_t i = 0; i < hello.address_count; ++i) {
-      const auto socket = socket_for(hello.addresses[i], lane_number);
-      if (!socket) return refuse(member, socket.error());
-      given.push_back(*socket);
-    }
+    const auto ports = std::span(kPorts).first(hello.roles.any() ? kPorts.size() : 1);
+    auto given = groups_.sockets_of(addresses_of(hello), ports, lane_number);
+    if (!given) return refuse(member, given.error());
     const Descriptor number_lock = listener_.lock_number(lane_number);
     if (!number_lock && is_short_of_descriptors(errno)) return refuse(member, too_many_files());
-    for (const int socket : given) admit_lane(socket, lane_number);
-    if (number_lock) given.push_back(number_lock.get());
+    SocketGroups::admit(*given, ports, lane_number);
+    if (number_lock) given->push_back(number_lock.get());
     member.hello = hello;
     member.lane_number = lane_number;
     member.shared_status = std::move(in.descriptors[0]);
@@ -236,7 +218,24 @@ class Broker {
     by_number_[lane_number] = &member;
     Message reply(Topic::welcome);
     reply.lane_number = lane_number;
-    member.talk.say(reply, {}, given);
+    member.talk.say(reply, {}, *given);
+  }
+  static std::span<const wire::Address> addresses_of(const Hello& hello) {
+    return std::span(hello.addresses).first(hello.address_count);
+  }
+
+  // A lane that speaks StaR from now on.
+  void play(Member& member, wire::StarRoles roles) {
+    Message reply(Topic::playing);
+    reply.code = EINVAL;
+    if (member.lane_number == 0 || !roles.any()) return (void)member.talk.say(reply, "not a lane, or no role");
+    const auto ports = std::span(kPorts).subspan(1);
+    const auto given = groups_.sockets_of(addresses_of(member.hello), ports, member.lane_number);
+    reply.code = given ? 0 : given.error().code;
+    if (!given) return (void)member.talk.say(reply, given.error().what);
+    SocketGroups::admit(*given, ports, member.lane_number);
+    member.hello.roles.bits |= roles.bits;
+    member.talk.say(reply, {}, *given);
   }
 
   // A lane that had a lane number before has it in its queue pair numbers: that one, or none. Nobody else gets it while
@@ -252,43 +251,6 @@ class Broker {
                            [&](std::uint8_t number) { return is_here(number) || listener_.is_number_locked(number); });
   }
 
-  tl::expected<int, Trouble> socket_for(const wire::Address& address, std::uint8_t lane_number) {
-    Group* group = nullptr;
-    for (auto& [id, g] : groups_) group = g.address == address ? &g : group;
-    if (group == nullptr) {
-      if (groups_.size() >= kMaxGroups) return tl::unexpected(Trouble{ENOSPC, "too many addresses for one broker"});
-      if (!port_is_free(address)) return tl::unexpected(taken(address));
-      auto first = open_roce_socket(address);
-      if (!first) return tl::unexpected(explain(first.error(), address));
-      const std::uint64_t id = next_group_ = next_group_ + 1 < kMembers ? next_group_ + 1 : kGroups;
-      watch(first->get(), id);
-      group = &groups_[id];
-      group->address = address;
-      admit_lane(first->get(), 0);
-      group->sockets.push_back(std::move(*first));
-    }
-    while (group->sockets.size() <= lane_number) {
-      auto next = open_roce_socket(address);
-      if (!next) return tl::unexpected(explain(next.error(), address));
-      admit_nobody(next->get());
-      group->sockets.push_back(std::move(*next));
-    }
-    return group->sockets[lane_number].get();
-  }
-
-  static Trouble taken(const wire::Address& address) {
-    return {EADDRINUSE,
-            fmt::format("UDP port {} of {} is taken: by Soft-RoCE, by Weft of another user or of another "
-                        "container, or by a program whose broker was killed and that is stopped (end it). Or choose "
-                        "another address with --addr",
-                        wire::kRocePort, text_of(address))};
-  }
-  static Trouble explain(Trouble t, const wire::Address& address) {
-    if (is_short_of_descriptors(t.code)) return too_many_files();
-    if (t.code == EADDRNOTAVAIL) t.what += fmt::format(". This machine does not have the address {}", text_of(address));
-    return t;
-  }
-
   void leave(std::uint64_t id) {
     Member& member = *members_.at(id);
     if (const std::uint8_t lane_number = member.lane_number; lane_number != 0) {
@@ -300,19 +262,12 @@ class Broker {
       for (const auto& [other_id, other] : members_) {
         if (other->lane_number != 0 && other_id != id) other->untold.set(lane_number);
       }
-      close_door(lane_number);
+      groups_.close_door(lane_number);
       tell_all_of_departures();
       for (Datagram& d : desk_.last_words(lane_number)) send(d);
     }
     members_.erase(id);
-    std::erase_if(groups_, [&](const auto& g) { return !is_used(g.second.address); });
-  }
-
-  // What is for a lane that has left is not kept for the next.
-  void close_door(std::uint8_t lane_number) {
-    for (const auto& [id, group] : groups_) {
-      if (lane_number < group.sockets.size()) admit_nobody(group.sockets[lane_number].get());
-    }
+    groups_.keep([&](const wire::Address& address) { return is_used(address); });
   }
 
   void tell_all_of_departures() {
@@ -377,7 +332,10 @@ class Broker {
     const Member* other =
         about.lane_number == 0 ? anybody_at(about.address) : member_at(about.address, about.lane_number);
     reply.code = other != nullptr ? 0 : EHOSTUNREACH;
-    if (other != nullptr) reply.local_peer.versions = other->hello.versions;
+    if (other != nullptr) {
+      reply.local_peer.versions = other->hello.versions;
+      reply.local_peer.roles = other->hello.roles;
+    }
     asker.talk.say(reply);
   }
 
@@ -449,7 +407,7 @@ class Broker {
 
   // ---- QP1
 
-  void serve_group(Group& group) {
+  void serve_group(SocketGroups::Group& group) {
     std::array<std::byte, 65536> buffer;
     for (int budget = 256; budget > 0; --budget) {
       SocketAddress from{};
@@ -465,8 +423,8 @@ class Broker {
   // A packet for another lane than the one it was steered to goes to the lane whose number it has.
   void hand_on(const wire::Flow& flow, const std::string& datagram) {
     if (datagram.size() < wire::Bth::kBytes) return;
-    const std::uint8_t lane_number = wire::lane_number(std::as_bytes(std::span(datagram)));
-    if (lane_number == 0 && wire::is_mixed(flow)) return;
+    const std::uint8_t lane_number = wire::lane_number(flow.to, std::as_bytes(std::span(datagram)));
+    if (lane_number == 0 && (wire::is_mixed(flow) || flow.to != wire::UdpPort::roce)) return;
     if (lane_number == 0) return receive(flow, datagram);
     if (Member* member = lane_number < by_number_.size() ? by_number_[lane_number] : nullptr; member != nullptr)
       deliver(*member, flow, datagram);
@@ -482,11 +440,10 @@ class Broker {
     if (d.reply) send(*d.reply);
   }
   void send(const Datagram& d) {
-    for (const auto& [id, g] : groups_) {
-      if (g.address != d.flow.source) continue;
-      const SocketAddress to = socket_address(d.flow.destination, wire::kRocePort);
-      (void)sendto(g.sockets[0].get(), d.bytes.data(), d.bytes.size(), MSG_DONTWAIT, &to.any, to.bytes());
-    }
+    const SocketGroups::Group* const group = groups_.find(d.flow.source, wire::UdpPort::roce);
+    if (group == nullptr) return;
+    const SocketAddress to = socket_address(d.flow.destination, wire::kRocePort);
+    (void)sendto(group->sockets[0].get(), d.bytes.data(), d.bytes.size(), MSG_DONTWAIT, &to.any, to.bytes());
   }
 
   // ---- the weft command
@@ -507,7 +464,9 @@ class Broker {
                        {"process", member->hello.process},
                        {"program", name_of(member->hello)},
                        {"addresses", addresses},
-                       {"srnic", member->hello.versions.highest != 0}});
+                       {"srnic", member->hello.versions.highest != 0},
+                       {"stateless", member->hello.roles.has(wire::StarRoles::kStateless)},
+                       {"stateful", member->hello.roles.has(wire::StarRoles::kStateful)}});
     }
     asker.talk.say(Message(Topic::listed), lanes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
@@ -530,18 +489,17 @@ class Broker {
   std::uint64_t next_member_ = kMembers;
   std::array<Member*, 128> by_number_{};
   LaneNumbers numbers_;
-  std::map<std::uint64_t, Group> groups_;
-  std::uint64_t next_group_ = kGroups;
+  SocketGroups groups_{[this](int socket, std::uint64_t id) { watch(socket, id); }};
   std::map<Places, Descriptor> channels_;  // of those who have met
   bool owes_news_ = false;                 // to somebody, of departures
   Services services_;
   GsiDesk desk_;
   const GsiDesk::Present present_{
       .is_there = [this](std::uint8_t lane_number) { return by_number_[lane_number] != nullptr; },
-      .versions =
+      .spoken =
           [this](const wire::Address& address, std::uint8_t lane_number) {
             const Member* member = member_at(address, lane_number);
-            return member != nullptr ? member->hello.versions : wire::DialectVersions{};
+            return member != nullptr ? Spoken{member->hello.versions, member->hello.roles} : Spoken{};
           }};
 };
 

@@ -1,6 +1,6 @@
-// The broker: a small process that owns port 4791 of the addresses that programs of one user share. It opens the
-// sockets and hands each program its own, answers for QP1, knows who listens where, and introduces programs on one host
-// to each other. Started by the first program, gone soon after the last. No data passes through it.
+// The broker: a small process that owns port 4791 and StaR's two of the addresses that programs of one user share. It
+// opens the sockets and hands each program its own, answers for QP1, knows who listens where, and introduces programs
+// on one host to each other. Started by the first program, gone soon after the last. No data passes through it.
 #pragma once
 
 #include <memory>

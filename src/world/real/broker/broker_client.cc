@@ -140,6 +140,7 @@ Message greeting(const BrokerClient::Self& self) {
   m.code = self.lane_number;
   m.hello.process = own_process();
   m.hello.versions = self.versions;
+  m.hello.roles = self.roles;
   const char* const name = program_invocation_short_name;
   const std::string_view fits = cut(name != nullptr ? name : "?", m.hello.name.size() - 1);
   std::copy(fits.begin(), fits.end(), m.hello.name.begin());
@@ -208,8 +209,8 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     }
     if (in->message.code != 0) return tl::unexpected(Trouble{in->message.code, in->text});
     if (in->lacks_descriptors) return tl::unexpected(Trouble{EMFILE, "too many open files"});
-    if (in->descriptors.size() < self.addresses.size())
-      return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
+    const std::size_t sockets = (self.roles.any() ? wire::kUdpPorts : 1) * self.addresses.size();
+    if (in->descriptors.size() < sockets) return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
     const auto lane_number = static_cast<std::uint8_t>(in->message.lane_number);
     if (self.lane_number != 0 && lane_number != self.lane_number)
       return tl::unexpected(Trouble{EPROTO, "the broker gave another place"});
@@ -218,8 +219,8 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     line_ = std::move(*line);
     silent_ = false;
     // One that comes back has its lock still.
-    if (in->descriptors.size() > self.addresses.size()) number_lock_ = std::move(in->descriptors.back());
-    in->descriptors.resize(self.addresses.size());
+    if (in->descriptors.size() > sockets) number_lock_ = std::move(in->descriptors.back());
+    in->descriptors.resize(sockets);
     return Joined{lane_number, std::move(in->descriptors)};
   }
   return tl::unexpected(Trouble{ECONNRESET, "the broker ends each time it is asked"});

@@ -24,11 +24,12 @@ class BrokerClient {
 
   struct Joined {
     std::uint8_t lane_number = 0;
-    std::vector<Descriptor> sockets;  // by address
+    std::vector<Descriptor> sockets;  // by address; if it plays a role of StaR, by port and address
   };
   struct Self {
     std::span<const wire::Address> addresses;
     wire::DialectVersions versions;
+    wire::StarRoles roles;
     int shared_status, wake;
     std::uint8_t lane_number = 0;  // that it had with a broker that is no more; 0: it is new
   };

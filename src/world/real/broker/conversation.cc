@@ -18,7 +18,7 @@
 namespace weft::real {
 namespace {
 
-constexpr std::size_t kMaxDescriptors = kMaxAddresses + 2;
+constexpr std::size_t kMaxDescriptors = wire::kUdpPorts * kMaxAddresses + 2;
 
 std::optional<ucred> other_end(int socket) {
   ucred other{};

@@ -66,7 +66,8 @@ GsiDesk::Decision GsiDesk::judge_vendor(const wire::Flow& flow, const wire::Vend
   if (m.is_answer) return {lane_of_id(static_cast<std::uint32_t>(m.transaction >> 32)), {}};
   const std::uint8_t lane_number = wire::lane_number(m.about);
   std::array<std::byte, wire::kMadBytes> mad{};
-  wire::encode_vendor(wire::answer_to(m, present.versions(flow.destination, lane_number)), mad);
+  const Spoken spoken = present.spoken(flow.destination, lane_number);
+  wire::encode_vendor(wire::answer_to(m, spoken.versions, spoken.roles), mad);
   return {lane_number, Datagram{back(flow), build_gsi(back(flow), psn_++, mad)}};
 }
 

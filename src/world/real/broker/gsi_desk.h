@@ -22,6 +22,12 @@ struct Datagram {
   std::array<std::byte, kGsiBytes> bytes;
 };
 
+// What a lane's cards speak.
+struct Spoken {
+  wire::DialectVersions versions{};
+  wire::StarRoles roles{};
+};
+
 class GsiDesk {
  public:
   struct Decision {
@@ -31,8 +37,7 @@ class GsiDesk {
   // Who is there, as the broker knows.
   struct Present {
     std::function<bool(std::uint8_t lane_number)> is_there;
-    std::function<wire::DialectVersions(const wire::Address&, std::uint8_t lane_number)>
-        versions;  // nobody there: none
+    std::function<Spoken(const wire::Address&, std::uint8_t lane_number)> spoken;  // nobody there: nothing
   };
   [[nodiscard]] Decision judge(const wire::Flow& flow, std::string_view datagram, const Services& services,
                                const Present& present);

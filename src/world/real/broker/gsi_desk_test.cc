@@ -41,7 +41,7 @@ class Desk : public testing::Test {
   Services services;
   GsiDesk desk;
   const GsiDesk::Present present{.is_there = [](std::uint8_t lane_number) { return lane_number == kLane; },
-                                 .versions = [](const auto&, auto) { return wire::DialectVersions{}; }};
+                                 .spoken = [](const auto&, auto) { return Spoken{}; }};
 };
 
 TEST_F(Desk, SaysGoodbyeForAKilledProgram) {

@@ -14,14 +14,16 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 7;
+inline constexpr std::uint32_t kProtocolVersion = 8;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
 
 // clang-format off
 enum class Topic : std::uint32_t {
   hello, welcome,             // a lane joins: + its status page, its eventfd
-                              // its number: + a UDP socket an address, and its lock on the number, if it is new
+                              // its number: + a UDP socket an address (three if it speaks StaR), and its lock on the
+                              // number, if it is new
+  play, playing,              // it plays these roles of StaR from now on: + two more sockets an address
   bind, bound,                // a port of a port space
   release, listen,
   consult, consulted,         // what does a lane on this host speak? Number 0: is there one at this address?
@@ -37,6 +39,7 @@ struct Hello {
   std::int32_t process = 0;
   std::array<char, 32> name{};       // of the program
   wire::DialectVersions versions{};  // that the lane speaks
+  wire::StarRoles roles{};           // that its queue pairs play
   std::uint32_t address_count = 0;
   std::array<wire::Address, kMaxAddresses> addresses{};
 };
@@ -49,6 +52,7 @@ struct LocalPeerInfo {
   wire::Address address{};
   std::uint32_t lane_number = 0;
   wire::DialectVersions versions{};  // in the answer to consult
+  wire::StarRoles roles{};           // likewise
   std::uint32_t address_count = 0;   // in an introduction: all that it has
   std::array<wire::Address, kMaxAddresses> addresses{};
 };
@@ -67,6 +71,7 @@ struct Message {
     LocalPeerInfo local_peer;
     Ticket ticket;
     wire::Flow flow;
+    wire::StarRoles roles;
     std::uint32_t lane_number;
   };
   std::uint32_t text_bytes = 0;  // what follows the struct

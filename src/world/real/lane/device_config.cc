@@ -13,10 +13,11 @@ namespace {
 constexpr std::uint32_t kMaxQps = 1U << wire::kLaneShift, kMaxCqs = 1U << 14, kMaxSrqs = 1U << 12;
 constexpr std::uint32_t kRegionSlotBits = 16;
 constexpr std::uint32_t kMtu = 4096;
-constexpr Time kProbeDelay = milliseconds(1);   // programs that share processors are often silent for shorter
-constexpr std::uint32_t kSrnicWindow = 1024;    // packets: as much as READs of one connection have under way in roce
-constexpr Time kTargetDelay = milliseconds(1);  // of an answer, when programs share processors
-constexpr std::uint32_t kReorderNotes = 16384;  // packets out of order, of all connections together
+constexpr Time kProbeDelay = milliseconds(1);    // programs that share processors are often silent for shorter
+constexpr std::uint32_t kSrnicWindow = 1024;     // packets: as much as READs of one connection have under way in roce
+constexpr Time kTargetDelay = milliseconds(1);   // of an answer, when programs share processors
+constexpr Time kStarLifetime = milliseconds(4);  // of a packet, whoever has the processors meanwhile
+constexpr std::uint32_t kReorderNotes = 16384;   // packets out of order, of all connections together
 
 }  // namespace
 
@@ -42,11 +43,15 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   config.card.target_delay = shares ? kTargetDelay : 0;
   config.card.peer_shift = wire::kLaneShift;
   config.card.reorder_notes = kReorderNotes;
+  config.card.star_lifetime = kStarLifetime;
+  config.card.star_silence = kProbeDelay;
   config.card.policy = settings.policy;
   config.card.weights = settings.weights;
   config.card.works_per_turn = settings.works_per_turn;
   config.card.burst_bytes = settings.burst_bytes;
   config.dialect = dialect_of(settings);
+  config.role = settings.role;
+  config.max_stateless = config.card.max_qps;
   config.memory = &memory;
   return config;
 }

@@ -14,11 +14,27 @@ namespace weft::real {
 // Of its connections. Undecided: each finds out what its peer speaks.
 [[nodiscard]] inline nic::Dialect dialect_of(const Settings& settings) {
   if (settings.transport == TransportChoice::srnic) return nic::Dialect::srnic;
+  if (settings.transport == TransportChoice::star) return nic::Dialect::star;
   return settings.transport == TransportChoice::roce ? nic::Dialect::roce : nic::Dialect::undecided;
 }
 // Of srnic, that its connections may speak.
 [[nodiscard]] inline wire::DialectVersions versions_of(const Settings& settings) {
-  return settings.transport == TransportChoice::roce ? wire::DialectVersions{} : wire::kDialectVersions;
+  const bool speaks = settings.transport == TransportChoice::automatic || settings.transport == TransportChoice::srnic;
+  return speaks ? wire::kDialectVersions : wire::DialectVersions{};
+}
+// Of StaR: that all its connections play, or that it follows a peer whose connections do.
+[[nodiscard]] inline wire::StarRoles roles_of(const Settings& settings) {
+  using Roles = wire::StarRoles;
+  if (settings.transport == TransportChoice::automatic) return {Roles::kFollows};
+  if (settings.role == host::StarRole::none) return {};
+  const std::uint8_t role = settings.role == host::StarRole::stateless ? Roles::kStateless : Roles::kStateful;
+  return {static_cast<std::uint8_t>(role | Roles::kAlways)};
+}
+[[nodiscard]] constexpr wire::StarRoles roles_of(host::StarRole role) {
+  using Roles = wire::StarRoles;
+  return {role == host::StarRole::stateless  ? Roles::kStateless
+          : role == host::StarRole::stateful ? Roles::kStateful
+                                             : std::uint8_t{0}};
 }
 
 }  // namespace weft::real

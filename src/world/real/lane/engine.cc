@@ -16,6 +16,7 @@ namespace weft::real {
 
 Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
     : settings_(settings),
+      roles_(roles_of(settings)),
       owner_(owner),
       lock_(lock),
       device_(device_config(settings, memory_), random_),
@@ -25,6 +26,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
       effects_(device_, port_, inspection_, owner, journal_, clock_),
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
+  negotiation_.set_roles(roles_);
   world::advise_large_pages(device_.card().contexts.bytes());
   device_.set_exporter(&port_);
 }
@@ -71,9 +73,35 @@ std::optional<Trouble> Lane::Engine::open_port(BrokerClient::Joined joined) {
 BrokerClient::Self Lane::Engine::self() const {
   return {.addresses = device_.config().gids,
           .versions = versions_of(settings_),
+          .roles = roles_,
           .shared_status = status_memory_.get(),
           .wake = wake_.get(),
           .lane_number = port_.lane_number()};
+}
+
+// Before its first queue pair of this role: packets of StaR come to ports of their own.
+tl::expected<void, Trouble> Lane::Engine::play(host::StarRole role) {
+  const wire::StarRoles wanted = roles_of(role);
+  if (!port_.is_open() || !wanted.any() || roles_.has(wanted.bits)) return {};
+  Message m(Topic::play);
+  m.roles = wanted;
+  auto in = broker_.call(m, Topic::playing);
+  if (!in) return tl::unexpected(Trouble{ENETDOWN, "the broker does not answer"});
+  if (auto heard = on_playing(std::move(*in)); !heard) return heard;
+  roles_.bits |= wanted.bits;
+  negotiation_.set_roles(roles_);
+  return {};
+}
+
+tl::expected<void, Trouble> Lane::Engine::on_playing(Incoming in) {
+  const std::size_t sockets = device_.config().gids.size();
+  if (in.message.code != 0) return tl::unexpected(Trouble{in.message.code, in.text});
+  if (in.lacks_descriptors) return tl::unexpected(Trouble{EMFILE, "too many open files"});
+  if (in.descriptors.size() != 2 * sockets) return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
+  if (port_.hears_star()) return {};
+  port_.add_sockets(std::move(in.descriptors));
+  kick();  // the thread has other sockets to watch
+  return {};
 }
 
 // ---- the program's calls
@@ -243,6 +271,8 @@ void Lane::Engine::transmit(Time now, std::uint32_t rang) {
 
 void Lane::Engine::on_time(Time now) {
   card_.on_time(now);
+  if (device_.stateless() != nullptr) [[unlikely]]
+    device_.stateless()->on_time(now);
   serve_losses();
   negotiate(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
@@ -276,7 +306,7 @@ void Lane::Engine::take(const wire::Flow& flow, std::span<const std::byte> datag
   const Refusal why = read_arrival(datagram, how, icrc_, port_.exported_by(), exports_[batched_], p);
   if (why != Refusal::none) [[unlikely]]
     return refuse(flow, datagram, why);
-  if (wire::lane_number(p.headers.bth.destination) != port_.lane_number()) [[unlikely]]
+  if (wire::lane_number(p.flow, p.headers) != port_.lane_number()) [[unlikely]]
     return how.one_copy ? card_.on_refused(Refusal::no_such_qp) : hand_on(flow, datagram);
   card_.expect(p);
   if (++batched_ == kBatch) settle();
@@ -291,6 +321,8 @@ void Lane::Engine::settle() {
   const std::uint32_t n = std::exchange(batched_, 0);
   if (n > 0) card_.on_packets(effects_.now(), std::span(batch_).first(n));
   serve_losses();
+  if (device_.stateless() != nullptr && device_.stateless()->waiting()) [[unlikely]]
+    hear_posts(*device_.stateless());
 }
 
 // The software half of loss recovery runs right here, in whoever drives the lane.
@@ -299,6 +331,15 @@ void Lane::Engine::serve_losses() {
     return;
   const Time now = effects_.look_at_clock();
   device_.take_losses([&](const nic::ControlMessage& m) { card_.on_control(now, m); });
+}
+
+// What was posted to queue pairs that the card knows nothing of, or is to be said again.
+void Lane::Engine::hear_posts(host::StatelessSide& stateless) {
+  const Time now = effects_.look_at_clock();
+  stateless.take_posts(now, [&](nic::StatelessBlock& block) {
+    learn_of(block);
+    card_.on_stateless_post(now, block);
+  });
 }
 
 // The kernel steers a datagram of several segments by its first one. The others may be for another program. A stranger

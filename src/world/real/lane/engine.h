@@ -46,6 +46,8 @@ class Lane::Engine : public PrintsStats {
   }
   // With the lock held.
   void rang(std::uint32_t slot = nic::kNone);
+  [[nodiscard]] tl::expected<void, Trouble> play(host::StarRole role);
+  [[nodiscard]] tl::expected<void, Trouble> on_playing(Incoming in);
   void polled() {
     device_.card().receives_low = false;  // it sees what has come, and posts more
     if (policy_.on_poll()) take_over();
@@ -91,8 +93,9 @@ class Lane::Engine : public PrintsStats {
   void wake_in_time();
   void on_time(Time now);
   [[nodiscard]] Time next_deadline() const {
-    return std::min(
-        {card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(), broker_return_.next_try()});
+    const host::StatelessSide* const stateless = device_.stateless();
+    return std::min({card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(),
+                     broker_return_.next_try(), stateless == nullptr ? kNever : stateless->next_deadline()});
   }
   // May what comes and goes through rings do so without anybody's knowing the time?
   [[nodiscard]] bool is_timeless() const { return port_.has_rings() && !inspection_.is_on(); }
@@ -108,14 +111,21 @@ class Lane::Engine : public PrintsStats {
   [[gnu::cold]] void refuse(const wire::Flow& flow, std::span<const std::byte> datagram, Refusal why);
   void settle();
   void serve_losses();
+  [[gnu::cold]] void hear_posts(host::StatelessSide& stateless);
   [[gnu::cold]] void hand_on(const wire::Flow& flow, std::span<const std::byte> datagram);
 
   // -- what connections speak (engine_dialect.cc) --
   void deliver_doorbells(Time now);
   void hear_doorbell(Time now, std::uint32_t slot);
   void learn_of(std::uint32_t slot);
+  void learn_of(const nic::StatelessBlock& block);
+  [[gnu::cold]] void look_for_partner(Time now, const nic::Context& c);
+  [[gnu::cold]] void judge_partner(host::QueuePair& qp, wire::StarRoles peers);
+  void decide(host::QueuePair& qp, Negotiation::Outcome outcome);
+  [[gnu::cold]] void follow();
   [[gnu::cold]] void consult(Time now, std::uint32_t slot);
   [[nodiscard]] std::optional<Message> ask_broker(const Negotiation::Peer& peer);
+  Negotiation::Outcome begin_to_ask(Time now, const Negotiation::Connection& connection, bool broker_has_said);
   void on_consulted(const Message& late);
   void negotiate(Time now);
   void settle_dialect(const Negotiation::Settled& settled);
@@ -140,6 +150,7 @@ class Lane::Engine : public PrintsStats {
   void kick();
 
   const Settings settings_;
+  wire::StarRoles roles_;  // that queue pairs have played, or will: our broker knows of them
   LaneOwner& owner_;
   LaneLock& lock_;
   LaneClock clock_;

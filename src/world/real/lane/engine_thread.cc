@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -168,6 +169,9 @@ void Lane::Engine::hear_broker(Guard& guard) {
       case Topic::met: on_met(*in); break;
       case Topic::consulted: on_consulted(in->message); break;
       case Topic::asked: answer(*in); break;
+      case Topic::playing:
+        if (const auto heard = on_playing(std::move(*in)); !heard) fmt::print(stderr, "weft: {}\n", heard.error().what);
+        break;
       case Topic::datagram: on_datagram(*in, guard); break;
       default: break;
     }

@@ -15,6 +15,11 @@ tl::expected<void, Trouble> Lane::attach() {
   return engine_->attach();
 }
 
+tl::expected<void, Trouble> Lane::play(host::StarRole role) {
+  const std::lock_guard guard(lock_);
+  return engine_->play(role);
+}
+
 host::Device& Lane::device() { return engine_->device(); }
 Time Lane::now() const { return clock_now(); }
 void Lane::rang(std::uint32_t slot) { engine_->rang(slot); }

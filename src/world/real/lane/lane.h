@@ -30,6 +30,9 @@ class Lane {
   // before the first queue pair is made; again, it does nothing. Takes the lock itself.
   [[nodiscard]] tl::expected<void, Trouble> attach();
 
+  // Before the first queue pair that plays this role of StaR is made. Takes the lock itself.
+  [[nodiscard]] tl::expected<void, Trouble> play(host::StarRole role);
+
   // Everything about the device happens under this lock.
   [[nodiscard]] LaneLock& lock() { return lock_; }
 

@@ -19,9 +19,20 @@ Negotiation::Outcome Negotiation::find(Time now, const Peer& peer) const {
   return silent != silent_.end() && now - silent->second < kSilent ? Outcome::roce : Outcome::unknown;
 }
 
-Negotiation::Settled Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions) {
+bool Negotiation::is_asking(const Peer& peer) const {
+  const auto it = entries_.find(peer);
+  return it != entries_.end() && it->second.asking;
+}
+
+wire::StarRoles Negotiation::roles_of(Time now, const Peer& peer) const {
+  const auto it = entries_.find(peer);
+  return it != entries_.end() && now < it->second.until ? it->second.roles : wire::StarRoles{};
+}
+
+Negotiation::Settled Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions,
+                                        wire::StarRoles roles) {
   make_room(now);
-  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, versions), now + kCertain);
+  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, versions), roles, now + kCertain);
   plan_next();
   return settled;
 }
@@ -44,7 +55,8 @@ Negotiation::Outcome Negotiation::ask(Time now, const Connection& c, std::uint64
     entry = {.asking = true, .asked = now, .due = now};
     if (broker == Broker::is_late) entry.gives_up_from = now + kBrokerWithin;
     entry.question = {.from = c.own_address, .to = c.peer_address};
-    entry.question.mad = {.transaction = transaction, .versions = own_, .asker = c.own, .about = c.peer};
+    entry.question.mad = {
+        .transaction = transaction, .versions = own_, .roles = own_roles_, .asker = c.own, .about = c.peer};
     next_ = std::min(next_, now);
   }
   return silent_.contains(peer.address) ? Outcome::roce : Outcome::waiting;
@@ -58,10 +70,11 @@ Negotiation::Settled Negotiation::on_answer(Time now, const wire::Address& from,
   if (answer.status != 0) {  // somebody is there, and no Weft
     fall_silent(now, peer);
     plan_next();
-    return {peer, Outcome::roce, true};
+    return {.peer = peer, .outcome = Outcome::roce, .all_lanes = true};
   }
   const bool speaks = own_.lowest <= answer.chosen && answer.chosen <= own_.highest;
-  const Settled settled = settle(peer, it->second, speaks ? answer.chosen : 0, it->second.asked + kCertain);
+  const Settled settled =
+      settle(peer, it->second, speaks ? answer.chosen : 0, answer.roles, it->second.asked + kCertain);
   plan_next();
   return settled;
 }
@@ -69,17 +82,21 @@ Negotiation::Settled Negotiation::on_answer(Time now, const wire::Address& from,
 Negotiation::Settled Negotiation::on_question(Time now, const wire::Address& from, const wire::VendorMad& question) {
   make_room(now);
   const Peer peer{from.bytes, wire::lane_number(question.asker)};
-  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, question.versions), now + kHearsay);
+  const Settled settled =
+      settle(peer, entries_[peer], wire::common_version(own_, question.versions), question.roles, now + kHearsay);
   plan_next();
   return settled;
 }
 
-Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::uint8_t version, Time until) {
-  entry.outcome = version != 0 ? Outcome::srnic : Outcome::roce;
+Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::uint8_t version, wire::StarRoles roles,
+                                         Time until) {
+  const bool follows = own_roles_.has(wire::StarRoles::kFollows) && roles.asks_for_stateful();
+  entry.outcome = follows ? Outcome::stateful : version != 0 ? Outcome::srnic : Outcome::roce;
+  entry.roles = roles;
   entry.until = until;
   entry.asking = false;
   silent_.erase(peer.address);
-  return {peer, entry.outcome, false};
+  return {.peer = peer, .outcome = entry.outcome, .roles = roles};
 }
 
 // Nobody at this address has answered, or somebody who knows nothing of it: no lane number of it needs to be asked now.

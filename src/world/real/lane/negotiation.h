@@ -19,7 +19,7 @@ namespace weft::real {
 
 class Negotiation {
  public:
-  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce };
+  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce, stateful };
 
   struct Peer {
     std::array<std::uint8_t, 16> address{};
@@ -40,6 +40,7 @@ class Negotiation {
     Peer peer{};
     Outcome outcome = Outcome::unknown;
     bool all_lanes = false;
+    wire::StarRoles roles{};  // of StaR, that the peer plays
   };
 
   static constexpr std::uint32_t kTries = 5;
@@ -53,12 +54,19 @@ class Negotiation {
 
   explicit Negotiation(wire::DialectVersions own) : own_(own) {}
 
+  // Of StaR, that this lane's queue pairs play.
+  void set_roles(wire::StarRoles own) { own_roles_ = own; }
+
   [[nodiscard]] static Peer peer_of(const Connection& c);
 
   // What to speak with this peer, as far as it is known.
   [[nodiscard]] Outcome find(Time now, const Peer& peer) const;
+  // Is it being asked?
+  [[nodiscard]] bool is_asking(const Peer& peer) const;
+  // The roles of StaR that it is known to play. One that it did not play it may have begun to: it is asked again.
+  [[nodiscard]] wire::StarRoles roles_of(Time now, const Peer& peer) const;
   // The lane number is a local peer's, and this is what it speaks.
-  Settled learn(Time now, const Peer& peer, const wire::DialectVersions& versions);
+  Settled learn(Time now, const Peer& peer, const wire::DialectVersions& versions, wire::StarRoles roles = {});
   // Begins to ask, unless that is under way: waiting. An address that was silent is asked again, but is roce meanwhile.
   // The upper byte of a transaction says whom the answer is for; all of it nobody can guess.
   // While our broker has not said whether it knows the peer, nobody gives up.
@@ -83,7 +91,7 @@ class Negotiation {
         continue;
       }
       if (entry.tries == kTries) {
-        given_up.push_back({peer, Outcome::roce, true});
+        given_up.push_back({.peer = peer, .outcome = Outcome::roce, .all_lanes = true});
         continue;
       }
       entry.due = now + (kFirstWait << entry.tries++);
@@ -99,19 +107,21 @@ class Negotiation {
  private:
   struct Entry {
     Outcome outcome = Outcome::unknown;
-    Time until = 0;  // the outcome holds
+    wire::StarRoles roles{};
+    Time until = 0;  // they hold
     bool asking = false;
     Time asked = 0, due = 0, gives_up_from = 0;
     std::uint32_t tries = 0;
     Question question{};
   };
 
-  [[nodiscard]] Settled settle(const Peer& peer, Entry& entry, std::uint8_t version, Time until);
+  [[nodiscard]] Settled settle(const Peer& peer, Entry& entry, std::uint8_t version, wire::StarRoles roles, Time until);
   void fall_silent(Time now, const Peer& peer);
   void make_room(Time now);
   void plan_next();
 
   wire::DialectVersions own_;
+  wire::StarRoles own_roles_{};
   std::map<Peer, Entry> entries_;
   std::map<std::array<std::uint8_t, 16>, Time> silent_;  // since when
   Time next_ = kNever;

@@ -246,6 +246,74 @@ TEST(Negotiation, ALocalPeerNeedsNoQuestion) {
   EXPECT_TRUE(side.asked.empty());
 }
 
+// ---- roles of StaR
+
+constexpr wire::StarRoles kStateless{wire::StarRoles::kStateless}, kStateful{wire::StarRoles::kStateful};
+
+TEST(NegotiationOfRoles, QuestionAndAnswerTellThem) {
+  Side asker, asked;
+  asker.negotiation.set_roles(kStateless);
+  (void)asker.wants(0, connection());
+  const wire::VendorMad question = asker.asked.at(0).mad;
+  EXPECT_EQ(question.roles, kStateless);
+  EXPECT_EQ(asked.negotiation.on_question(0, kHere, question).roles, kStateless);
+  const Negotiation::Settled settled =
+      asker.negotiation.on_answer(1, kThere, wire::answer_to(question, kRoceOnly, kStateful));
+  EXPECT_EQ(settled.roles, kStateful);
+  EXPECT_TRUE(asker.negotiation.roles_of(1, settled.peer).has(wire::StarRoles::kStateful));
+  EXPECT_FALSE(asker.negotiation.roles_of(1, settled.peer).has(wire::StarRoles::kStateless));
+}
+
+TEST(NegotiationOfRoles, ALocalPeersAreWhatTheBrokerSays) {
+  Side side;
+  const Negotiation::Peer peer{kThere.bytes, 2};
+  EXPECT_EQ(side.negotiation.learn(0, peer, kRoceOnly, kStateful).roles, kStateful);
+  EXPECT_TRUE(side.negotiation.roles_of(0, peer).has(wire::StarRoles::kStateful));
+  EXPECT_FALSE(side.negotiation.roles_of(Negotiation::kCertain, peer).has(wire::StarRoles::kStateful))
+      << "another's by now";
+}
+
+TEST(NegotiationOfRoles, WhoIsSilentPlaysNone) {
+  Side side;
+  (void)side.wants(0, connection());
+  EXPECT_TRUE(side.negotiation.is_asking({kThere.bytes, 2}));
+  (void)side.exhaust(0);
+  ASSERT_EQ(side.settled.size(), 1U);
+  EXPECT_TRUE(side.settled[0].all_lanes);
+  EXPECT_FALSE(side.settled[0].roles.any());
+  EXPECT_FALSE(side.negotiation.is_asking({kThere.bytes, 2}));
+}
+
+// Only who follows, and only one whose connections speak nothing else: others may be asked for srnic.
+TEST(NegotiationOfRoles, WhoFollowsBecomesStatefulForOneThatIsAlwaysStateless) {
+  using Roles = wire::StarRoles;
+  constexpr Roles kFollows{Roles::kFollows}, kAlwaysStateless{Roles::kStateless | Roles::kAlways};
+  const Negotiation::Peer peer{kThere.bytes, 2};
+  for (const Roles own : {kFollows, Roles{}}) {
+    for (const Roles theirs : {kAlwaysStateless, kStateless, Roles{Roles::kStateful | Roles::kAlways}, kFollows}) {
+      Side side;
+      side.negotiation.set_roles(own);
+      const bool follows = own == kFollows && theirs == kAlwaysStateless;
+      const Outcome expected = follows ? Outcome::stateful : Outcome::roce;
+      EXPECT_EQ(side.negotiation.learn(0, peer, kRoceOnly, theirs).outcome, expected);
+      EXPECT_EQ(side.negotiation.find(1, peer), expected);
+    }
+  }
+}
+
+// It may have begun to play one since: who needs it asks again.
+TEST(NegotiationOfRoles, OneThatWasNotPlayedIsAskedForAgain) {
+  Side side;
+  (void)side.wants(0, connection());
+  (void)side.negotiation.on_answer(1, kThere, wire::answer_to(side.asked.at(0).mad, kOurs));
+  EXPECT_FALSE(side.negotiation.roles_of(1, {kThere.bytes, 2}).has(wire::StarRoles::kStateful));
+  EXPECT_EQ(side.negotiation.ask(2, connection(), 7), Outcome::waiting);
+  side.pass(2);
+  ASSERT_EQ(side.asked.size(), 2U);
+  EXPECT_EQ(side.negotiation.on_answer(3, kThere, wire::answer_to(side.asked[1].mad, kOurs, kStateful)).roles,
+            kStateful);
+}
+
 TEST(Negotiation, RemembersNoMoreThanItHasRoomFor) {
   Side side;
   for (std::uint32_t i = 0; i < 3 * Negotiation::kMaxPeers; ++i) {

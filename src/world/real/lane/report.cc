@@ -17,7 +17,8 @@
 namespace weft::real {
 namespace {
 
-constexpr std::string_view kDialects[] = {"roce", "srnic", "undecided"};
+constexpr std::string_view kDialects[] = {"roce", "srnic", "undecided", "star"};
+constexpr std::string_view kRoles[] = {"none", "stateless", "stateful"};
 constexpr std::string_view kStates[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
 nlohmann::json counters_of(const nic::Counters& counters) {
@@ -56,6 +57,7 @@ nlohmann::json facts_of(const host::QueuePair& qp) {
                      {"sends_posted", c.sq_posted},
                      {"sends_done", c.sq_done}};
   if (c.service == wire::Service::rc) out["dialect"] = kDialects[static_cast<std::size_t>(c.dialect)];
+  if (qp.options().role != host::StarRole::none) out["role"] = kRoles[static_cast<std::size_t>(qp.options().role)];
   if (c.broken_by != Refusal::none) {
     out["broken_by"] = weft::text(c.broken_by).counter;
     out["meaning"] = weft::text(c.broken_by).meaning;
@@ -74,6 +76,11 @@ std::string_view likely_cause(const nic::Context& c) {
       }
       return "the peer's program has ended, its queue pair is destroyed or not yet RTR, the GID index or address is "
              "wrong, or UDP port 4791 is filtered on the way";
+    case Refusal::star_no_partner:
+      return "the peer speaks no StaR, or plays the same role: run one side with --transport star --role stateless and "
+             "the other with --role stateful";
+    case Refusal::star_peer_gone:
+      return "the stateless side's queue pair has broken: weft explain there names the rule";
     case Refusal::rnr_retry_exceeded:
       return "the peer posts too few receives, or too late; raise rnr_retry (7: for ever)";
     case Refusal::peer_access_error:
@@ -148,6 +155,7 @@ namespace {
 
 nlohmann::json facts_of(const host::MemoryUse& use) {
   return {{"queue_pairs", use.queue_pairs},
+          {"stateless_queue_pairs", use.stateless},
           {"regions", use.regions},
           {"windows", use.windows},
           {"context_state_bytes", use.context_state},
@@ -158,6 +166,7 @@ nlohmann::json facts_of(const host::MemoryUse& use) {
           {"cache_bytes", use.caches},
           {"ring_bytes", use.rings},
           {"translation_table_bytes", use.translation_table},
+          {"star_bytes", use.star},
           {"recovery_bytes", use.recovery},
           {"registered_bytes", use.registered}};
 }

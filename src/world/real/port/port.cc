@@ -54,7 +54,8 @@ void Port::forget_routes() {
 std::size_t Port::RouteHash::operator()(const RouteKey& key) const {
   const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(key.destination.bytes);
   std::uint64_t h = words[0] * 0x9E37'79B9'7F4A'7C15 ^ words[1];
-  h = (h ^ (std::uint64_t{key.socket} << 8 | key.lane_number)) * 0xBF58'476D'1CE4'E5B9;
+  const auto to = static_cast<std::uint64_t>(key.to);
+  h = (h ^ (to << 40 | std::uint64_t{key.socket} << 8 | key.lane_number)) * 0xBF58'476D'1CE4'E5B9;
   return static_cast<std::size_t>(h ^ h >> 29);
 }
 
@@ -63,7 +64,7 @@ Port::Route& Port::find_route(const RouteKey& key) {
   Route& route = it->second;
   if (fresh) {
     flush();  // what is on its way over the old routes goes first
-    route.udp = {.to = socket_address(key.destination, wire::kRocePort),
+    route.udp = {.to = socket_address(key.destination, number_of(key.to)),
                  .socket = udp_.sockets()[key.socket],
                  .merge = !key.destination.is_v4()};
   }
@@ -81,7 +82,9 @@ Port::Route& Port::find_route(const RouteKey& key) {
 // To a lane on this host. It cannot see identifications, so segments may be merged; and a socket of its own, connected,
 // spares the kernel the search for the way with every packet.
 void Port::prefer_own_socket(const RouteKey& key, Route& route) {
-  route.udp.merge = route.udp.joins = true;
+  const bool packs = key.to == wire::UdpPort::roce;
+  route.udp.merge = true;
+  route.udp.joins = packs;
   SocketAddress name = socket_address(udp_.addresses()[key.socket], 0);
   Descriptor own(::socket(name.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   socklen_t bytes = name.bytes();
@@ -89,7 +92,7 @@ void Port::prefer_own_socket(const RouteKey& key, Route& route) {
       getsockname(own.get(), &name.any, &bytes) != 0) {
     return;  // the shared one will do
   }
-  route.udp.wide = takes_long_datagrams(own.get(), name.any.sa_family);
+  route.udp.wide = packs && takes_long_datagrams(own.get(), name.any.sa_family);
   route.udp.source_port = port_of(name);
   route.udp.connected = true;
   route.udp.socket = own.get();
@@ -147,9 +150,10 @@ void Port::hear_introductions() {
 // ---- out
 
 void Port::emit(const nic::OutPacket& packet) {
-  Route& route = route_to(packet.flow, wire::lane_number(packet.headers.bth.destination));
+  const std::uint8_t lane_number = wire::lane_number(packet.flow, packet.headers);
+  Route& route = route_to(packet.flow, lane_number);
   if (route.peer == nullptr) {
-    if (is_out_of_reach(route, wire::lane_number(packet.headers.bth.destination))) [[unlikely]]
+    if (is_out_of_reach(route, lane_number)) [[unlikely]]
       return;
   } else {
     peers_.use(*route.peer);
@@ -168,7 +172,7 @@ void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
 }
 
 void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
-  const std::uint32_t lane_number = wire::lane_number(datagram);
+  const std::uint8_t lane_number = wire::lane_number(flow.to, datagram);
   Route& route = route_to(flow, lane_number);
   if (route.peer == nullptr) {
     if (!is_out_of_reach(route, lane_number)) sender_.add(route.udp, flow, datagram);

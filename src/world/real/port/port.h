@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "host/exporter.h"
 #include "nic/world.h"
-#include "wire/lane_number.h"
+#include "wire/star.h"
 #include "world/real/broker/broker_client.h"
 #include "world/real/os/time.h"
 #include "world/real/port/local_peers.h"
@@ -37,7 +39,7 @@ class Port final : public host::Exporter {
   [[nodiscard]] Time now() const { return now_; }
   // Bursts only go to a lane whose memory we share.
   [[nodiscard]] nic::BurstLimits burst_limits(const wire::Flow& flow, wire::Qpn destination) {
-    const Route& route = route_to(flow, wire::lane_number(destination));
+    const Route& route = route_to(flow, wire::lane_number(destination));  // only srnic asks
     if (route.peer == nullptr || !route.peer->ring || !route.peer->takes_bursts()) return {};
     return {.near = kLongestBurst,
             .one_copy = route.peer->out.may_export() ? kLongestOneCopy : 0,
@@ -53,7 +55,7 @@ class Port final : public host::Exporter {
   }
   // What this packet's flow will be: from the port of the socket that it leaves by, which the ICRC covers.
   [[nodiscard]] wire::Flow flow_of(const nic::OutPacket& packet) {
-    return flow_by(route_to(packet.flow, wire::lane_number(packet.headers.bth.destination)), packet.flow);
+    return flow_by(route_to(packet.flow, wire::lane_number(packet.flow, packet.headers)), packet.flow);
   }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
@@ -109,6 +111,10 @@ class Port final : public host::Exporter {
   void close_sockets();
   void renew(BrokerClient::Joined joined);
 
+  // The lane speaks StaR from now on, and hears at its ports.
+  [[nodiscard]] bool hears_star() const { return udp_.hears_star(); }
+  void add_sockets(std::vector<Descriptor> sockets) { udp_.add(std::move(sockets)); }
+
   void abandon() {
     udp_.abandon();
     for (auto& [key, route] : routes_) route.own_socket.reset();
@@ -129,15 +135,16 @@ class Port final : public host::Exporter {
   struct RouteKey {
     wire::Address destination{};
     std::uint32_t socket = 0;
-    std::uint32_t lane_number = 0;
+    std::uint16_t lane_number = 0;
+    wire::UdpPort to{};
     friend bool operator==(const RouteKey&, const RouteKey&) = default;
   };
   struct RouteHash {
     std::size_t operator()(const RouteKey& key) const;
   };
 
-  [[nodiscard]] Route& route_to(const wire::Flow& flow, std::uint32_t lane_number) {
-    const RouteKey key{flow.destination, socket_of(flow.source), lane_number};
+  [[nodiscard]] Route& route_to(const wire::Flow& flow, std::uint8_t lane_number) {
+    const RouteKey key{flow.destination, socket_of(flow.source), lane_number, flow.to};
     if (last_ != nullptr && last_key_ == key && (last_->peer != nullptr || now_ - last_->asked < kAskAgain)) [[likely]]
       return *last_;
     return find_route(key);

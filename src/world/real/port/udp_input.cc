@@ -9,7 +9,6 @@ namespace weft::real {
 
 void UdpInput::open(std::span<const wire::Address> addresses, std::vector<Descriptor> sockets, SharedStatus& status) {
   addresses_.assign(addresses.begin(), addresses.end());
-  sockets_.resize(addresses_.size(), -1);
   reopen(std::move(sockets));
   account_.open(status, receive_buffer_bytes(sockets_.front()));
 }
@@ -29,8 +28,25 @@ void UdpInput::close_sockets() {
 
 void UdpInput::reopen(std::vector<Descriptor> sockets) {
   owned_ = std::move(sockets);
-  for (std::size_t i = 0; i < owned_.size(); ++i) sockets_[i] = owned_[i].get();
+  note_sockets();
   receiver_.set_plain(sockets_, false);  // the lane number's last owner may have left them so
+}
+
+void UdpInput::add(std::vector<Descriptor> sockets) {
+  drop_line();
+  for (Descriptor& one : sockets) owned_.push_back(std::move(one));
+  note_sockets();
+  receiver_.set_plain(sockets_, false);
+  ++lines_taken_;
+}
+
+void UdpInput::note_sockets() {
+  places_.clear();
+  sockets_.clear();
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    places_.push_back({addresses_[i % addresses_.size()], static_cast<wire::UdpPort>(i / addresses_.size())});
+    sockets_.push_back(owned_[i].get());
+  }
 }
 
 void UdpInput::abandon() {
@@ -49,7 +65,7 @@ void UdpInput::know(const wire::Address& source) {
 // Only strangers' packets pass switches that mark them, and only local peers tell that they do it themselves.
 void UdpInput::choose_calls(std::size_t index) {
   const bool plain = receiver_.one_at_a_time() && known_is_local_ && !peers_.may_mark() && !strangers_about();
-  if (plain && index < addresses_.size()) take_line(index);
+  if (plain && index < addresses_.size()) take_line(index);  // of port 4791
   if (plain != receiver_.plain()) return receiver_.set_plain(sockets_, plain);
   receiver_.count_anew();
 }
@@ -72,7 +88,7 @@ void UdpInput::take_line(std::size_t index) {
 void UdpInput::drop_line() {
   if (!line_.socket) return;
   line_ = {};
-  sockets_.resize(addresses_.size());
+  sockets_.resize(places_.size());
   cadence_.keep_sockets(sockets_.size());
 }
 

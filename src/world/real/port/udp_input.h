@@ -1,5 +1,5 @@
-// What arrives through a lane's UDP sockets: one for each address and at times a line, which is connected to a local
-// peer that sends its messages one at a time (udp/roce_socket.h).
+// What arrives through a lane's UDP sockets: one for each address, two more for each if the lane speaks StaR, and at
+// times a line, which is connected to a local peer that sends its messages one at a time (udp/roce_socket.h).
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,15 @@ class UdpInput {
  public:
   explicit UdpInput(const LocalPeers& peers) : peers_(peers) {}
 
-  // One socket for each address.
+  // One socket for each address; or three: all of port 4791, all of the stateless side's, all of the stateful side's.
   void open(std::span<const wire::Address> addresses, std::vector<Descriptor> sockets, SharedStatus& status);
   void close();
   // The next broker can open the addresses' sockets when all of the last one's are closed. Nothing comes until then.
   void close_sockets();
   void reopen(std::vector<Descriptor> sockets);
+  // The lane speaks StaR from now on: two more for each address, in the order above.
+  void add(std::vector<Descriptor> sockets);
+  [[nodiscard]] bool hears_star() const { return places_.size() > addresses_.size(); }
   void abandon();  // descriptors only
 
   [[nodiscard]] bool is_open() const { return !sockets_.empty(); }
@@ -84,14 +87,16 @@ class UdpInput {
         account_.took(packet.size());
         take(flow, packet, DatagramTraits{});
       };
+      if (flow.to != wire::UdpPort::roce) [[unlikely]]
+        return each(datagram);  // nobody packs StaR's
       if (!known_is_local_ && wire::bytes_of_first(datagram) != 0) [[unlikely]]
         hear_of(flow.source, listen);
       known_is_local_ ? wire::unpack(datagram, each) : each(datagram);
     };
     std::uint32_t looks = cadence_.looks_at(index, idle, receiver_.plain()), n = 0;
-    const wire::Flow* const line = index == addresses_.size() ? &line_.flow : nullptr;
+    const wire::Flow* const line = index == places_.size() ? &line_.flow : nullptr;
     do {
-      n = receiver_.receive(sockets_[index], line != nullptr ? line->destination : addresses_[index], arrived, line);
+      n = receiver_.receive(sockets_[index], places_[line != nullptr ? 0 : index], arrived, line);
     } while (n == 0 && --looks > 0 && peers_.readable() == nullptr);
     settle();
     if (n > 0) {
@@ -120,6 +125,7 @@ class UdpInput {
   }
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
   void know(const wire::Address& source);
+  void note_sockets();
   void choose_calls(std::size_t index);
   void take_line(std::size_t index);
   void drop_line();
@@ -128,7 +134,8 @@ class UdpInput {
   const LocalPeers& peers_;
   std::vector<wire::Address> addresses_;
   std::vector<Descriptor> owned_;
-  std::vector<int> sockets_;  // one for each address, and the line
+  std::vector<UdpPlace> places_;  // of each of those
+  std::vector<int> sockets_;      // the same, and the line
   struct Line {
     Descriptor socket{};
     wire::Flow flow{};

@@ -70,8 +70,15 @@ std::string read_addresses(std::string_view value, Settings& settings) {
 std::string read_transport(std::string_view value, Settings& settings) {
   using Choice = TransportChoice;
   static constexpr std::array kWords{Word<Choice>{"auto", Choice::automatic}, Word<Choice>{"roce", Choice::roce},
-                                     Word<Choice>{"srnic", Choice::srnic}};
+                                     Word<Choice>{"srnic", Choice::srnic}, Word<Choice>{"star", Choice::star}};
   return read_word(value, kWords, settings.transport);
+}
+
+std::string read_role(std::string_view value, Settings& settings) {
+  using Choice = host::StarRole;
+  static constexpr std::array kWords{Word<Choice>{"stateless", Choice::stateless},
+                                     Word<Choice>{"stateful", Choice::stateful}};
+  return read_word(value, kWords, settings.role);
 }
 
 std::string read_congestion(std::string_view value, Settings& settings) {
@@ -206,8 +213,11 @@ std::string read_burst(std::string_view value, Settings& settings) {
 constexpr std::array kSettings{
     Setting{"addr", "WEFT_ADDR", "A[,B...]", "IP addresses of the device; without, those of this machine",
             read_addresses},
-    Setting{"transport", "WEFT_TRANSPORT", "auto|roce|srnic",
-            "What reliable connections speak; auto: srnic with Weft cards, roce with others", read_transport},
+    Setting{"transport", "WEFT_TRANSPORT", "auto|roce|srnic|star",
+            "What reliable connections speak; auto: srnic with Weft cards, roce with others; star needs a role",
+            read_transport},
+    Setting{"role", "WEFT_ROLE", "stateless|stateful",
+            "Who keeps the state of connections in star: the peer's card, or this one", read_role},
     Setting{"cc", "WEFT_CC", "dctcp|none", "Congestion control of srnic connections", read_congestion},
     Setting{"window", "WEFT_WINDOW", "N", "Packets of a connection that may be under way", read_window},
     Setting{"bitmaps", "WEFT_BITMAPS", "both|responder",

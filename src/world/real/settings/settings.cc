@@ -66,6 +66,14 @@ Outcome apply_files(const char* named, Settings& settings) {
   return apply(file->settings, path, settings);
 }
 
+// What no setting by itself can see.
+std::string contradiction_in(const Settings& s) {
+  const bool star = s.transport == TransportChoice::star, role = s.role != host::StarRole::none;
+  if (star && !role) return "transport star needs a role (--role, WEFT_ROLE, role): stateless or stateful";
+  if (role && !star) return "a role is for transport star only (--transport, WEFT_TRANSPORT, transport)";
+  return {};
+}
+
 }  // namespace
 
 tl::expected<Settings, std::string> Settings::from(const Lookup& variable) {
@@ -78,6 +86,7 @@ tl::expected<Settings, std::string> Settings::from(const Lookup& variable) {
     const std::string error = setting.read(value, settings);
     if (!error.empty()) return tl::unexpected(std::string(setting.variable) + ": " + error);
   }
+  if (const std::string error = contradiction_in(settings); !error.empty()) return tl::unexpected(error);
   return settings;
 }
 

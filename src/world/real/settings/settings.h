@@ -10,6 +10,7 @@
 
 #include <tl/expected.hpp>
 
+#include "host/star/role.h"
 #include "nic/card_state.h"
 #include "nic/schedule/schedule_policy.h"
 #include "wire/types.h"
@@ -18,7 +19,7 @@
 namespace weft::real {
 
 enum class WireChoice : std::uint8_t { automatic, udp, shm };
-enum class TransportChoice : std::uint8_t { automatic, roce, srnic };
+enum class TransportChoice : std::uint8_t { automatic, roce, srnic, star };
 
 // Long payloads by shared memory: copied twice, through a ring; once, by the kernel, where it allows that; or as is
 // measured to be faster (copy_choice.h).
@@ -27,6 +28,7 @@ enum class OneCopy : std::uint8_t { off, on, measured };
 struct Settings {
   std::vector<wire::Address> addresses;  // of the device's port; empty: machine_addresses()
   TransportChoice transport = TransportChoice::automatic;
+  host::StarRole role = host::StarRole::none;  // of reliable connections, if the transport is star, and only then
   nic::CongestionControl congestion = nic::CongestionControl::dctcp;
   std::optional<std::uint32_t> window{};  // packets of a connection under way
   bool requester_bitmaps = true;

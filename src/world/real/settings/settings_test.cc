@@ -113,6 +113,22 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.one_copy, OneCopy::off);
 }
 
+TEST_F(SettingsTest, StarHasARoleAndARoleHasStar) {
+  for (const auto& [word, role] :
+       {std::pair{"stateless", host::StarRole::stateless}, {"stateful", host::StarRole::stateful}}) {
+    const Settings set = good({{"WEFT_TRANSPORT", "star"}, {"WEFT_ROLE", word}});
+    EXPECT_EQ(set.transport, TransportChoice::star);
+    EXPECT_EQ(set.role, role);
+    EXPECT_THAT(bad({{"WEFT_ROLE", word}}), HasSubstr("a role is for transport star only"));
+  }
+  EXPECT_THAT(bad({{"WEFT_TRANSPORT", "star"}}), HasSubstr("transport star needs a role"));
+  EXPECT_THAT(bad({{"WEFT_TRANSPORT", "star"}, {"WEFT_ROLE", "both"}}),
+              HasSubstr("'both' is none of stateless, stateful"));
+  EXPECT_EQ(good({{"WEFT_CONFIG", file("transport = \"star\"\nrole = \"stateful\"\n")}}).role,
+            host::StarRole::stateful);
+  EXPECT_THAT(bad({{"WEFT_CONFIG", file("role = \"stateful\"\n")}}), HasSubstr("for transport star only"));
+}
+
 TEST_F(SettingsTest, AWholePlanComesFirstAndPartsChangeIt) {
   EXPECT_EQ(good({{"WEFT_FAULTS", "loss=5%,drop=1,delay=2"}, {"WEFT_LOSS", "0.5"}, {"WEFT_DROP_NTH", "9"}})
                 .impairments.text(),
@@ -195,7 +211,7 @@ TEST_F(SettingsTest, ErrorsNameTheVariableTheValueAndWhatIsAccepted) {
   says("WEFT_ADDR", "0.0.0.0", "is no host's address");
   says("WEFT_ADDR", "224.0.0.1", "is a group's address");
   says("WEFT_ADDR", "::1,::2,::3,::4,::5,::6,::7,::8,::9", "more than 8 addresses");
-  says("WEFT_TRANSPORT", "star", "'star' is none of auto, roce, srnic");
+  says("WEFT_TRANSPORT", "tcp", "'tcp' is none of auto, roce, srnic, star");
   says("WEFT_WIRE", "tcp", "'tcp' is none of auto, udp, shm");
   says("WEFT_IMPAIR", "up", "'up' is none of out, in, both");
   says("WEFT_SEED", "-1", "'-1' is not a whole number below 2^64");

@@ -318,7 +318,7 @@ class RingReader {
         std::memcpy(&flow_, record, sizeof flow_);
         record += sizeof flow_;
         // Such a record is for nobody, and neither are those that follow with the same flow: the card refuses them.
-        if (wire::is_mixed(flow_)) [[unlikely]]
+        if (wire::is_mixed(flow_) || !wire::is_known(flow_.to)) [[unlikely]]
           flow_ = {};
       }
       take(flow_, std::span<const std::byte>(record, head.bytes()),

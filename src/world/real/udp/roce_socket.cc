@@ -52,9 +52,11 @@ void set_options(int socket, bool v4) {
 }
 
 // The kernel hands a datagram to the socket of the lane that its destination queue pair belongs to.
-int steer_by_lane(int socket) {
-  std::array<sock_filter, 3> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, wire::kLaneByte},
-                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, wire::kLaneByteShift},
+int steer_by_lane(int socket, wire::UdpPort port) {
+  const wire::LaneField field = wire::lane_field(port);
+  std::array<sock_filter, 4> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, field.byte},
+                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, field.shift},
+                                     sock_filter{BPF_ALU | BPF_AND | BPF_K, 0, 0, wire::kLaneMask},
                                      sock_filter{BPF_RET | BPF_A, 0, 0, 0}};
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   return setsockopt(socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter);
@@ -71,10 +73,12 @@ void admit(int socket, std::span<sock_filter> program) {
 }  // namespace
 
 // Unlike the filter that steers, this one sees the UDP header, too. What is too short for it is not let in.
-void admit_lane(int socket, std::uint8_t lane_number) {
+void admit_lane(int socket, wire::UdpPort port, std::uint8_t lane_number) {
   constexpr std::uint32_t kUdpHeader = 8;
-  std::array<sock_filter, 5> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader + wire::kLaneByte},
-                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, wire::kLaneByteShift},
+  const wire::LaneField field = wire::lane_field(port);
+  std::array<sock_filter, 6> program{sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader + field.byte},
+                                     sock_filter{BPF_ALU | BPF_RSH | BPF_K, 0, 0, field.shift},
+                                     sock_filter{BPF_ALU | BPF_AND | BPF_K, 0, 0, wire::kLaneMask},
                                      sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, lane_number},
                                      sock_filter{BPF_RET | BPF_K, 0, 0, kAll},
                                      sock_filter{BPF_RET | BPF_K, 0, 0, kNothing}};
@@ -88,19 +92,19 @@ void admit_nobody(int socket) {
   }
 }
 
-tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address) {
+tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address, wire::UdpPort port) {
   const bool v4 = address.is_v4();
   Descriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto fail = [&](std::string_view deed) {
-    return tl::unexpected(Trouble{errno, fmt::format("cannot {} UDP port {} of {}: {}", deed, wire::kRocePort,
+    return tl::unexpected(Trouble{errno, fmt::format("cannot {} UDP port {} of {}: {}", deed, number_of(port),
                                                      text_of(address), std::strerror(errno))});
   };
   if (!socket) return fail("open");
   set_options(socket.get(), v4);
   enlarge_buffers(socket.get());
-  const SocketAddress name = socket_address(address, wire::kRocePort);
+  const SocketAddress name = socket_address(address, number_of(port));
   if (bind(socket.get(), &name.any, name.bytes()) != 0) return fail("take");
-  if (steer_by_lane(socket.get()) != 0) return fail("steer packets of");
+  if (steer_by_lane(socket.get(), port) != 0) return fail("steer packets of");
   return socket;
 }
 
@@ -126,10 +130,10 @@ void hear_of_segments_and_classes(int socket, bool wanted) {
   set(socket, IPPROTO_IPV6, IPV6_RECVTCLASS, value);
 }
 
-bool port_is_free(const wire::Address& address) {
+bool port_is_free(const wire::Address& address, wire::UdpPort port) {
   const Descriptor probe(::socket(address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!address.is_v4()) set(probe.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  const SocketAddress name = socket_address(address, wire::kRocePort);
+  const SocketAddress name = socket_address(address, number_of(port));
   return bind(probe.get(), &name.any, name.bytes()) == 0 || errno != EADDRINUSE;
 }
 

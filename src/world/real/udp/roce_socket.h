@@ -1,5 +1,5 @@
-// A UDP socket of port 4791, one of a group that shares an address: the kernel hands each packet to the member whose
-// lane number is in the packet's queue pair number.
+// A UDP socket of port 4791 or of StaR's two, one of a group that shares an address: the kernel hands each packet to
+// the member whose lane number is in the packet (wire/lane_number.h).
 #pragma once
 
 #include <tl/expected.hpp>
@@ -13,11 +13,12 @@ namespace weft::real {
 
 // The next member of the address's group: the first is lane number 0. Members must be made in order, by one owner, and
 // stay open: the kernel finds them by their index.
-[[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address);
+[[nodiscard]] tl::expected<Descriptor, Trouble> open_roce_socket(const wire::Address& address,
+                                                                 wire::UdpPort port = wire::UdpPort::roce);
 
 // Which datagrams a member takes in: those of its own lane. The kernel gives what is for numbers beyond the last member
 // to any of them.
-void admit_lane(int socket, std::uint8_t lane_number);
+void admit_lane(int socket, wire::UdpPort port, std::uint8_t lane_number);
 // None, as long as nobody has its lane number: strangers could fill it. What it holds is thrown away.
 void admit_nobody(int socket);
 
@@ -29,7 +30,7 @@ void admit_nobody(int socket);
 
 // Does nobody have the port, not even as a group? A new group must not join an old one: the lane numbers would be
 // wrong.
-[[nodiscard]] bool port_is_free(const wire::Address& address);
+[[nodiscard]] bool port_is_free(const wire::Address& address, wire::UdpPort port);
 
 // Segments that arrive together stay together (UDP_GRO), and the traffic class of what arrives is told, for ECN.
 void hear_of_segments_and_classes(int socket, bool wanted);

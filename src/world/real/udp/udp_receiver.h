@@ -18,6 +18,12 @@
 
 namespace weft::real {
 
+// Where a socket is: what comes by it is for this address and port.
+struct UdpPlace {
+  wire::Address address{};
+  wire::UdpPort port = wire::UdpPort::roce;
+};
+
 class UdpReceiver {
  public:
   UdpReceiver();
@@ -25,7 +31,7 @@ class UdpReceiver {
   // One system call. Calls take(flow, datagram) for each packet; they stay until the next call. How many datagrams of
   // the kernel's there were. `line`: the socket is a line (roce_socket.h), and all that comes by it is of this flow.
   template <class Take>
-  std::uint32_t receive(int socket, const wire::Address& own, Take&& take, const wire::Flow* line = nullptr) {
+  std::uint32_t receive(int socket, const UdpPlace& own, Take&& take, const wire::Flow* line = nullptr) {
     if (!plain_) return receive_several(socket, own, take);
     const std::size_t bytes = call_plainly(socket, line == nullptr);
     if (bytes == 0) return 0;
@@ -55,7 +61,7 @@ class UdpReceiver {
 
   // Apart from what is done for messages that come one at a time.
   template <class Take>
-  [[gnu::noinline]] std::uint32_t receive_several(int socket, const wire::Address& own, Take& take) {
+  [[gnu::noinline]] std::uint32_t receive_several(int socket, const UdpPlace& own, Take& take) {
     const int n = call(socket);
     for (int i = 0; i < n; ++i) {
       const auto index = static_cast<std::size_t>(i);
@@ -70,8 +76,8 @@ class UdpReceiver {
     }
     return n > 0 ? static_cast<std::uint32_t>(n) : 0;
   }
-  static wire::Flow flow_from(const SocketAddress& name, const wire::Address& own) {
-    return {.source = wire_address(name), .destination = own, .source_port = port_of(name)};
+  static wire::Flow flow_from(const SocketAddress& name, const UdpPlace& own) {
+    return {.source = wire_address(name), .destination = own.address, .to = own.port, .source_port = port_of(name)};
   }
   int call(int socket);
   int call_for_one(int socket);

@@ -83,7 +83,7 @@ void UdpSender::append(Pending& message, const std::byte* data, std::size_t byte
 }
 
 void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
-  if (p.payload_bytes > kCopied) return add_large(route, p);
+  if (p.payload_bytes > (p.passing ? kPassing : kCopied)) return add_large(route, p);
   if (plain_.packets == 0 || arena_used_ + kSmall > kArena) make_room(1, kSmall);
   std::byte* const begin = arena_.get() + arena_used_;
   const std::span<std::byte> datagram(begin, wire::encode_datagram(p.headers, p.payload, begin));
@@ -123,11 +123,13 @@ void UdpSender::line_up(UdpRoute& route, const Held& packet, bool owed) {
 void UdpSender::end_plain() {
   if (plain_.packets == 0) return;
   const Plain plain = std::exchange(plain_, {});
+  const std::uint8_t traffic_class = plain.route->traffic_class;
+  if (plain.packets == 1)
+    return line_up(*plain.route, {plain.route, plain.begin, plain.bytes, traffic_class}, !plain.ended);
   std::uint32_t left = plain.packets;
   wire::unpack({plain.begin, plain.bytes}, [&](std::span<const std::byte> packet) {
     const bool owed = --left > 0 || !plain.ended;
-    line_up(*plain.route,
-            {plain.route, packet.data(), static_cast<std::uint32_t>(packet.size()), plain.route->traffic_class}, owed);
+    line_up(*plain.route, {plain.route, packet.data(), static_cast<std::uint32_t>(packet.size()), traffic_class}, owed);
   });
 }
 

@@ -5,6 +5,7 @@
 // kernel.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 #include "nic/world.h"
 #include "wire/flow_icrc.h"
+#include "wire/star_payloads.h"
 #include "world/real/os/socket_address.h"
 
 namespace weft::real {
@@ -49,8 +51,9 @@ class UdpSender {
 
  private:
   static constexpr std::size_t kMessages = 64, kParts = 512, kArena = 320 * 1024, kControlBytes = 64;
-  static constexpr std::size_t kCopied = 512;  // payloads up to this are copied
-  static constexpr std::size_t kSmall = wire::kMaxHeaderBytes + kCopied + 3 + wire::kIcrcBytes;
+  static constexpr std::size_t kCopied = 512;                       // payloads up to this are copied
+  static constexpr std::size_t kPassing = wire::kStarControlBytes;  // and so are the card's own, up to this
+  static constexpr std::size_t kSmall = wire::kMaxHeaderBytes + std::max(kCopied, kPassing) + 3 + wire::kIcrcBytes;
   static constexpr std::size_t kMaxSegments = 64, kMaxDatagram = 65000;
 
   struct Pending {

@@ -65,7 +65,7 @@ class Udp : public testing::Test {
     };
     pollfd ready{in.get(), POLLIN, 0};
     while (::poll(&ready, 1, quiet) > 0) {
-      a.datagrams += receiver.receive(in.get(), kHere, [&](const wire::Flow& flow, auto datagram) {
+      a.datagrams += receiver.receive(in.get(), {kHere}, [&](const wire::Flow& flow, auto datagram) {
         wire::unpack(datagram, [&](std::span<const std::byte> packet) { note(flow, packet); });
       });
     }
@@ -139,7 +139,7 @@ TEST_F(Udp, SendsPacketsOfLongWritesAsSegmentsToOthers) {
   std::size_t datagrams = 0;
   std::vector<std::size_t> sizes;
   for (int i = 0; i < 2; ++i) {
-    datagrams += receiver.receive(in.get(), kHere, [&](auto&&, auto packet) { sizes.push_back(packet.size()); });
+    datagrams += receiver.receive(in.get(), {kHere}, [&](auto&&, auto packet) { sizes.push_back(packet.size()); });
   }
   EXPECT_EQ(datagrams, 2U);
   EXPECT_THAT(sizes, ElementsAre(4128, 4112, 4112, 4112, 4112, 4112));
@@ -217,7 +217,7 @@ TEST_F(Udp, NoticesThatMessagesComeOneAtATime) {
     sender.flush();
     pollfd ready{in.get(), POLLIN, 0};
     ASSERT_EQ(::poll(&ready, 1, 1000), 1);
-    ASSERT_EQ(receiver.receive(in.get(), kHere, [](const wire::Flow&, auto) {}), 1U);
+    ASSERT_EQ(receiver.receive(in.get(), {kHere}, [](const wire::Flow&, auto) {}), 1U);
   }
   EXPECT_TRUE(receiver.one_at_a_time());
 }
@@ -250,7 +250,7 @@ TEST_F(Udp, NoticesABurstThatIsSoonOver) {
   for (int i = 0; i < 16; ++i) send(Opcode::rc_send_only, 64);
   sender.flush();
   std::uint32_t calls = 0;
-  while (!receiver.crowded() && receiver.receive(in.get(), kHere, [](const wire::Flow&, auto) {}) > 0) ++calls;
+  while (!receiver.crowded() && receiver.receive(in.get(), {kHere}, [](const wire::Flow&, auto) {}) > 0) ++calls;
   EXPECT_TRUE(receiver.crowded());
   EXPECT_LT(calls, 16U);
 }

@@ -1,0 +1,57 @@
+// What the stateless side has posted reaches the stateful one, whatever is lost on its way.
+#include "star/scene.h"
+
+namespace weft::test {
+namespace {
+
+using nic::Status;
+using nic::WorkKind;
+using testing::Each;
+using testing::SizeIs;
+
+// More receives than the stateful side keeps: the card itself tells of the others when some are done, long after the
+// host's timer has had nothing to see to any more.
+class ManyReceives {
+ public:
+  static constexpr std::uint32_t kCount = nic::StarLink::kRemote + 8;
+
+  explicit ManyReceives(std::uint64_t lost) : bed_(with_loss(lost)) {}
+
+  void run() {
+    const QpSpec many{.limits = {.send_entries = 128, .receive_entries = 128}};
+    auto [a, b] = bed_.connect(many);
+    for (std::uint32_t i = 0; i < kCount; ++i) b.receive(i, {{64 * i, 64}});
+    ASSERT_TRUE(bed_.run());
+    for (std::uint32_t i = 0; i < kCount; ++i) a.post({.id = i, .kind = WorkKind::send, .local = {{64 * i, 64}}});
+    ASSERT_TRUE(bed_.run());
+    for (const Node* node : {&a.node(), &b.node()}) {
+      const std::vector<Status> done = statuses(*node);
+      EXPECT_THAT(done, SizeIs(kCount));
+      EXPECT_THAT(done, Each(Status::success));
+    }
+  }
+  [[nodiscard]] std::uint64_t packets() { return bed_.world().fault_counters().offered; }
+
+ private:
+  static BedSpec with_loss(std::uint64_t lost) {
+    BedSpec spec = star_bed();
+    spec.link.faults.count_world = true;  // lost is counted over both directions
+    spec.link.faults.script.push_back({sim::Fault::drop, lost});
+    return spec;
+  }
+  Bed bed_;
+};
+
+TEST(StarPosts, ThatTheCardTellsOfByItselfAreToldAgain) {
+  ManyReceives clean(kNever);
+  clean.run();
+  ASSERT_GT(clean.packets(), 100U);
+  for (std::uint64_t lost = 1; lost <= clean.packets(); ++lost) {
+    SCOPED_TRACE(testing::Message() << "packet " << lost << " lost");
+    ManyReceives(lost).run();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
