@@ -76,7 +76,20 @@ class OnceIsEnough(StarStage):
             self.skipTest("the run over UDP without loss does this")
 
 
-class ByAgreement(StarStage):
+class ConnectedByCm(OnceIsEnough):
+    def test_rping(self):
+        for role in OTHER:
+            with self.subTest(server=role):
+                here = self.address()
+                server = self.start("rping", "-s", "-a", here, "-C", 100, "-S", 1000, "-V", address=here,
+                                    flags=star(role))
+                self.wait_until_it_listens(server)
+                self.ask(server, "rping", "-c", "-a", here, "-C", 100, "-S", 1000, "-V", address=self.address(),
+                         flags=star(OTHER[role]))
+                self.finish(server)
+
+
+class ByAgreement(OnceIsEnough):
     def test_clients_that_were_told_nothing_keep_the_state_for_a_stateless_server(self):
         for command in (("ib_send_bw", "-F", "-n", 200, "-s", 4096), ("ib_read_bw", "-F", "-n", 50),
                         ("ib_atomic_bw", "-F", "-n", 50, "-q", 4)):
