@@ -42,8 +42,8 @@ TEST_F(LastPacket, ComesAgainWithEachMessageThatIsAlone) {
   EXPECT_THAT(card.world.lasts, ElementsAre(true, true));
 }
 
-// Whoever waits for room at the peer follows as soon as the turn before has ended. Over UDP each last packet is a system
-// call: 1024 connections with a SEND each had a third of the rate that they have when their packets leave together.
+// Whoever waits for room at the peer follows as soon as the turn before has ended. Over UDP each last packet is a
+// system call: 1024 connections with a SEND each had a third of the rate that they have when packets leave together.
 TEST(LastPacketToACrowdedPeer, IsNotOneBehindWhichOthersWaitForRoom) {
   nic::CardConfig config = kConfig;
   config.target_delay = 1'000'000;

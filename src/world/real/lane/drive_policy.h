@@ -144,8 +144,8 @@ class DrivePolicy {
     return true;
   }
   // The thread drives for a program that polled until a moment ago: others have its processor, most likely. If its
-  // receive queues ran empty meanwhile, peers would have to send again what nobody has lost. `low`: they will, unless it
-  // posts. True: what comes now waits where it is, in rings and sockets, for a while, or until the program polls.
+  // receive queues ran empty meanwhile, peers would have to send again what nobody has lost. `low`: one of them soon
+  // will. True: what comes now waits where it is, in rings and sockets, for a while or until the program polls.
   [[nodiscard]] bool leaves_the_rest(bool low, Time now) {
     if (!stands_in_ || !low) return false;
     held_until_ = std::min(held_until_, now + kHold);
