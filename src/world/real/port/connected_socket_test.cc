@@ -89,10 +89,10 @@ class PortWithALocalPeer : public testing::Test {
  protected:
   static constexpr int kEnough = 300;  // for it to see that messages come one at a time
 
-  PortWithALocalPeer() {
+  explicit PortWithALocalPeer(std::vector<wire::Address> addresses = {kHere}) {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
-    joined.sockets.push_back(group_socket());
-    port.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::off, now);
+    for (const wire::Address& address : addresses) joined.sockets.push_back(std::move(*open_roce_socket(address)));
+    port.open(std::move(joined), addresses, *shared_status, OneCopy::off, now);
     Incoming met{.message = Message(Topic::met), .text = {}, .descriptors = {}};
     met.message.local_peer = {.address = kHere, .lane_number = kOtherPlace, .address_count = 1, .addresses = {kHere}};
     met.descriptors.push_back(shared_memory(sizeof(Channel)));
@@ -149,6 +149,21 @@ TEST_F(PortWithALocalPeer, TakesALineWhenMessagesComeOneAtATime) {
   speak(local_peer, kEnough);
   speak(own_socket(), 10);
   EXPECT_EQ(port.lines_taken(), 1U);
+}
+
+class PortOfTwoAddresses : public PortWithALocalPeer {
+ protected:
+  PortOfTwoAddresses() : PortWithALocalPeer({wire::Address::v4(127, 0, 4, 7), kHere}) {}
+};
+
+// Also when several come at once, and calls that hear of segments are made again. With an IPv4 address before it, an
+// IPv6 address once met an assertion there.
+TEST_F(PortOfTwoAddresses, HearsByALineWhatIsForItsAddress) {
+  speak(local_peer, kEnough);
+  ASSERT_EQ(port.lines_taken(), 1U);
+  for (int i = 0; i < 20; ++i) send_to_place(local_peer, kOwnPlace);
+  EXPECT_EQ(hear(100).size(), 20U);
+  speak(local_peer, 10);
 }
 
 // All lanes of an address send from there what they have no socket of their own for: it would hear what is for others.

@@ -95,8 +95,9 @@ class UdpInput {
     };
     std::uint32_t looks = cadence_.looks_at(index, idle, receiver_.plain()), n = 0;
     const wire::Flow* const line = index == places_.size() ? &line_.flow : nullptr;
+    const UdpPlace own = line != nullptr ? UdpPlace{line->destination} : places_[index];
     do {
-      n = receiver_.receive(sockets_[index], places_[line != nullptr ? 0 : index], arrived, line);
+      n = receiver_.receive(sockets_[index], own, arrived, line);
     } while (n == 0 && --looks > 0 && peers_.readable() == nullptr);
     settle();
     if (n > 0) {
