@@ -2,6 +2,7 @@
 # rather than hand it over. docs/performance.md says what it costs, and tests/secure/hardening_test.py looks for each.
 #
 #   weft_harden(TARGET)          a library, a program or a face
+#   weft_harden(TARGET HOOKS)    a library that defines functions of the C library anew, and needs nothing else
 #   weft_packet_path(SOURCE …)   files of this folder that every packet passes
 include(CheckPIESupported)
 set(WEFT_HARDENED OFF)
@@ -15,13 +16,16 @@ function(weft_harden target)
   if(NOT WEFT_HARDENED)
     return()
   endif()
-  target_compile_options(${target} PRIVATE
-    # A canary stands between a function's arrays and the address that it returns to.
-    -fstack-protector-strong
-    # Copies into objects whose size the compiler knows are checked against it. Some compilers set another level.
-    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
-    # Indices of containers, and optionals that are looked into, are checked.
-    -D_GLIBCXX_ASSERTIONS)
+  # A canary stands between a function's arrays and the address that it returns to.
+  target_compile_options(${target} PRIVATE -fstack-protector-strong)
+  if(NOT "HOOKS" IN_LIST ARGN)
+    target_compile_options(${target} PRIVATE
+      # Copies into objects whose size the compiler knows are checked against it. Some compilers set another level. The
+      # headers then define the functions that hooks define, and the checks call the C++ library.
+      -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+      # Indices of containers, and optionals that are looked into, are checked.
+      -D_GLIBCXX_ASSERTIONS)
+  endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     # Indirect jumps and returns lead where such may lead (CET), where processor and kernel check it.
     target_compile_options(${target} PRIVATE -fcf-protection=full)

@@ -1,14 +1,20 @@
 """Somebody kills the broker: those that it had replace it. In a network namespace, where no other test has the same."""
 
+import json
 import os
 import shutil
 import signal
 import unittest
+from pathlib import Path
 
 from namespaces_test import HERE, lay_a_wire
-from stage import PATIENCE, ROOT, Stage, as_nobody_in, brokers, free_port, main
+from stage import PATIENCE, ROOT, Stage, as_nobody_in, brokers, free_port, main, sleeps
 
 INSIDE = as_nobody_in(HERE)
+
+
+def comm(pid):
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 @unittest.skipUnless(ROOT and shutil.which("ip"), "making network namespaces needs root and iproute2")
@@ -70,6 +76,19 @@ class KilledBroker(Stage):
             self.ask(listener, "rping", "-c", "-v", "-C", 3, "-a", here, address=here)
         self.assertTrue(listener.running(), listener.story())
         self.assertIn("rping", self.finish(self.start_plain(*INSIDE, self.weft, "devices"), listener))
+
+    def test_who_asks_for_counters_hears_them_from_the_next_broker(self):
+        """weft stat asked a broker that was killed before it had answered, and said that no program runs."""
+        here = self.address()
+        listener = self.start("rping", "-s", "-P", "-a", here, address=here)
+        self.wait_until_it_listens(listener)
+        (old,) = brokers(self.folder)
+        os.kill(old, signal.SIGSTOP)  # it takes no questions
+        stat = self.start_plain(*INSIDE, self.weft, "stat", "--json")
+        self.wait_until(lambda: comm(stat.pid) == "weft" and sleeps(stat.pid), "weft stat waits for an answer", stat)
+        self.kill_broker()
+        lanes = json.loads(self.finish(stat, listener))
+        self.assertEqual([lane["process"] for lane in lanes], [listener.pid])
 
     def test_a_program_that_is_stopped_has_its_address_until_it_goes_on(self):
         here = self.address()

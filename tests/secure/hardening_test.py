@@ -30,8 +30,11 @@ class Installed(unittest.TestCase):
         cls.prefix = Path(folder.name)
         subprocess.run([CMAKE, "--install", BUILD, "--prefix", cls.prefix], check=True, capture_output=True)
         cls.programs = [cls.prefix / "bin" / name for name in PROGRAMS]
-        cls.libraries = [f for f in sorted((cls.prefix / "lib/weft").iterdir()) if not f.is_symlink()]
-        assert len(cls.libraries) == 3, cls.libraries
+        files = [f for f in sorted(cls.prefix.rglob("*")) if f.is_file() and not f.is_symlink()]
+        loaded = [f for f in files if f.open("rb").read(4) == b"\x7fELF"]
+        cls.libraries = [f for f in loaded if f not in cls.programs]
+        names = sorted(re.sub(r"\.so.*", "", f.name) for f in cls.libraries)
+        assert names == ["libibverbs", "librdmacm", "libweft_dv", "libweft_sysfs"], names
 
     def each(self, files=None):
         for file in files or self.programs + self.libraries:
@@ -55,6 +58,15 @@ class Installed(unittest.TestCase):
     def test_stacks_have_canaries(self):
         for file in self.each():
             self.assertIn("__stack_chk_fail", readelf("-s", file))
+
+    @unittest.skipUnless(platform.machine() in MARKS, "no such marks on this processor")
+    def test_code_of_the_hooks_is_ready_for_checked_jumps(self):
+        objects = list(Path(BUILD).rglob("weft_sysfs.dir/**/*.o"))
+        self.assertTrue(objects)
+        for file in self.each(objects):
+            marks = re.search(r"feature: (.*)", readelf("-n", file))
+            for mark in MARKS[platform.machine()]:
+                self.assertIn(mark, marks.group(1) if marks else "")
 
     def test_copies_are_checked(self):
         for file in self.each([self.prefix / "bin/weft", *(f for f in self.libraries if "ibverbs" in f.name)]):
