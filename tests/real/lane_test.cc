@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -36,6 +35,10 @@ class Lanes : public testing::TestWithParam<Way> {
     qb = b.make_qp();
     a.connect(*qa, GetParam().b, qb->qpn());
     b.connect(*qb, GetParam().a, qa->qpn());
+  }
+  static std::uint64_t packets_sent_by(TestLane& one) {
+    const std::lock_guard guard(one.lane.lock());
+    return one.lane.device().card().counters.get(nic::Counter::sent_pkts);
   }
   TestLane a{settings(GetParam().a)}, b{settings(GetParam().b)};
   host::QueuePair *qa = nullptr, *qb = nullptr;
@@ -105,8 +108,9 @@ TEST_P(Lanes, HearAllThatWasSentByOneThatHasEnded) {
   {
     const std::lock_guard busy(a.lane.lock());
     for (std::uint32_t i = 0; i < kWrites; ++i) {
+      const std::uint64_t before = packets_sent_by(*ends);
       ends->write(*from, std::uint64_t{i} * kEach, kEach, std::uint64_t{i} * kEach, a.key);
-      std::this_thread::sleep_for(std::chrono::microseconds(10));  // each goes by itself
+      ASSERT_TRUE(eventually([&] { return packets_sent_by(*ends) > before; })) << "each goes by itself";
     }
     ends.reset();
     ASSERT_NO_FATAL_FAILURE(wait_until_gone(number));  // and the broker has told

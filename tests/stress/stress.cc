@@ -240,8 +240,13 @@ void run(const char* program, const Options& options) {
       threads.emplace_back(
           [&, i] { Worker(context.get(), pd.get(), peer, totals, options.seed * 1000 + i).run(until); });
     }
-    while (Clock::now() + std::chrono::milliseconds(700) < until) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    // The other program lives until it has answered somebody, and no shorter than this.
+    constexpr auto kLife = std::chrono::milliseconds(700);
+    for (auto born = Clock::now(); born + kLife < until; born = Clock::now()) {
+      const std::uint64_t before = totals.echoes;
+      std::this_thread::sleep_for(kLife);
+      while (totals.echoes == before && Clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
       peer.kill_and_restart();
     }
     for (std::thread& t : threads) t.join();

@@ -12,8 +12,11 @@ inline constexpr int kPatienceMilliseconds = 20'000;
 template <class Holds>
 [[nodiscard]] bool eventually(Holds&& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMilliseconds);
-  while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return holds();
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 }  // namespace weft

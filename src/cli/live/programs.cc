@@ -18,7 +18,8 @@ constexpr std::chrono::milliseconds kSuccessorWithin{500}, kLookAgain{10};
 bool RunningPrograms::was_killed() const {
   if (broker_) return broker_.over();
   const auto sockets = real::broker_sockets();  // a broker that ends by itself takes its socket along
-  return sockets && std::ranges::any_of(*sockets, [](const std::string& path) { return access(path.c_str(), F_OK) == 0; });
+  const auto is_there = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  return sockets && std::ranges::any_of(*sockets, is_there);
 }
 
 template <class Ask>

@@ -1,14 +1,15 @@
 // Channels: what waits in them, who waits for them, and identifiers that move from one to another.
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/asleep.h"
 #include "verbs/rdmacm/rdmacm_fixture.h"
 
 namespace weft::rdmacm {
@@ -51,14 +52,21 @@ TEST_F(Rdmacm, TheDescriptorIsReadableWhileThereIsAnEvent) {
 }
 
 TEST_F(Rdmacm, AThreadThatWaitsMayBeCancelled) {
+  struct Waiter {
+    rdma_event_channel* channel;
+    KnownThread thread;
+  };
+  Waiter waiter{client_channel, {}};
   pthread_t waiting{};
-  const auto wait = [](void* channel) -> void* {
+  const auto wait = [](void* argument) -> void* {
+    auto* self = static_cast<Waiter*>(argument);
+    self->thread.says_its_number();
     rdma_cm_event* event = nullptr;
-    rdma_get_cm_event(static_cast<rdma_event_channel*>(channel), &event);
+    rdma_get_cm_event(self->channel, &event);
     return nullptr;
   };
-  ASSERT_EQ(pthread_create(&waiting, nullptr, wait, client_channel), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_EQ(pthread_create(&waiting, nullptr, wait, &waiter), 0);
+  EXPECT_TRUE(waiter.thread.falls_asleep_in(SYS_read));
   ASSERT_EQ(pthread_cancel(waiting), 0);
   void* result = nullptr;
   ASSERT_EQ(pthread_join(waiting, &result), 0);
@@ -67,17 +75,17 @@ TEST_F(Rdmacm, AThreadThatWaitsMayBeCancelled) {
 
 TEST_F(Rdmacm, AThreadThatWaitsOutlivesItsChannel) {
   rdma_event_channel* channel = rdma_create_event_channel();
-  static std::atomic<bool> waits, returned;
+  static std::atomic<bool> returned;
+  static KnownThread waiter;
   std::thread([channel] {
+    waiter.says_its_number();
     rdma_cm_event* event = nullptr;
-    waits = true;
     (void)rdma_get_cm_event(channel, &event);
     returned = true;
   }).detach();
-  while (!waits) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_TRUE(waiter.falls_asleep_in(SYS_read));
   rdma_destroy_event_channel(channel);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(waiter.falls_asleep_in(SYS_read));
   EXPECT_FALSE(returned);
 }
 
@@ -87,11 +95,13 @@ TEST_F(Rdmacm, DestroyWaitsForAcknowledgement) {
   ASSERT_EQ(rdma_resolve_addr(client, nullptr, as_sockaddr(where), 1), 0);
   expect_event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
   std::atomic<bool> destroyed = false;
+  KnownThread destroyer;
   std::thread other([&] {
+    destroyer.says_its_number();
     rdma_destroy_id(std::exchange(client, nullptr));
     destroyed = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(destroyer.falls_asleep_in(SYS_futex));
   EXPECT_FALSE(destroyed);
   ack();
   other.join();
