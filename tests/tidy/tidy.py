@@ -277,18 +277,25 @@ def check_text(path, text):
                           "business; name the package in scripts/bootstrap")
         if match := UNFINISHED.search(line):
             yield Finding(path, number, "unfinished", f"{match.group()}: do it, or open an issue and say nothing here")
+    if is_code(path) or path.endswith(".md"):
+        yield from check_columns(path, lines)
     if is_code(path):
-        yield from check_size(path, lines)
+        yield from check_length(path, lines)
 
 
 def is_code(path):
     return Path(path).suffix in CODE or Path(path).name == "CMakeLists.txt"
 
 
-def check_size(path, lines):
+def check_columns(path, lines):
     for number, line in enumerate(lines, 1):
         if len(line) > COLUMNS:
-            yield Finding(path, number, "columns", f"{len(line)} columns, {COLUMNS} are allowed")
+            yield Finding(path, number, "columns", f"{len(line)} columns, {COLUMNS} are allowed; a table with longer "
+                          "lines reads better as a list" if path.endswith(".md") else
+                          f"{len(line)} columns, {COLUMNS} are allowed")
+
+
+def check_length(path, lines):
     count = len(lines) - (lines[-1] == "")
     if count > FILE_LINES:
         yield Finding(path, count, "file-length", f"{count} lines, {FILE_LINES} are allowed; a file is about one thing")
@@ -310,8 +317,6 @@ def check_docs(path, text, known):
         yield Finding(path, len(lines), "docs", f"{len(lines)} lines, {ARCHITECTURE_LINES} are allowed; tell ideas, "
                       "and leave numbers beside their constants")
     for number, line in enumerate(lines, 1):
-        if len(line) > COLUMNS:
-            yield Finding(path, number, "docs", f"{len(line)} columns, {COLUMNS} are allowed")
         for name in DOC_NAME.findall(line):
             if (name.endswith(DOC_SUFFIXES) or name.startswith(DOC_FOLDERS)) and name.rstrip("/") not in known:
                 yield Finding(path, number, "docs", f"{name} is not in the tree; write its path from the root or from "

@@ -222,7 +222,10 @@ class Sizes(Case):
         self.breaks("columns", "src/wire/a.cc", "//" + "x" * 119 + "\n")
         self.breaks("columns", "cmake/a.cmake", "#" + "x" * 120 + "\n")
         self.keeps("src/wire/a.cc", "//" + "ü" * 118 + "\n")
-        self.keeps("docs/a.md", "x" * 500 + "\n")
+        self.breaks("columns", "docs/a.md", "| " + "x" * 120 + " |\n")
+        self.breaks("columns", "tests/trust/a.md", "x" * 121 + "\n")
+        self.keeps("docs/a.md", "ü" * 120 + "\n")
+        self.keeps("experiments/a.toml", "x" * 500 + "\n")
 
     def test_files_end(self):
         self.breaks("file-length", "src/wire/a.cc", "int x;\n" * 601)
@@ -290,10 +293,6 @@ class Docs(Case):
 
     def test_other_words_are_no_paths(self):
         self.assertEqual(self.says("`wire::parse`, `weft sim gone.toml`, `Card`, gone.h and `--wire`\n"), [])
-
-    def test_columns(self):
-        self.assertEqual(self.says("x\n" + "ü" * 121 + "\n"), [(2, "docs")])
-        self.assertEqual(self.says("ü" * 120 + "\n"), [])
 
     def test_the_architecture_is_short(self):
         self.breaks("docs", "docs/ARCHITECTURE.md", "x\n" * 300)
