@@ -28,6 +28,7 @@ struct alignas(64) StatelessBlock {
   Status break_status{};
   Refusal break_reason = Refusal::none;
   Time silent_since = 0;  // something waits for an EA since then
+  Time due = kNever;      // when the host's timer was to be looked at
   // The host's timer (host/star/stateless_side.h).
   Time deadline = kNever;
   std::uint32_t timer = 0;

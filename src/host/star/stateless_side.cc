@@ -72,9 +72,18 @@ Time StatelessSide::interval(const StatelessBlock& b) const {
 void StatelessSide::watch(StatelessBlock& b, Time now) {
   const bool waits = b.waits_for_answer() || b.has_limit();
   if (!waits && !b.breaking) return;
+  discount_absence(b, now);
   if (!b.watched) b.silent_since = now;
   b.watched = true;
-  timers_.arm(blocks_.slot_of(b), now + interval(b));
+  b.due = now + interval(b);
+  timers_.arm(blocks_.slot_of(b), b.due);
+}
+
+// While nobody drove this lane it could hear nothing: that is not the peer's silence. A stopped program, or a machine
+// that stood still, must not give its peers up when it goes on.
+void StatelessSide::discount_absence(StatelessBlock& b, Time now) {
+  if (b.due < now) b.silent_since = std::min(now, b.silent_since + (now - b.due));
+  b.due = kNever;
 }
 
 // As long as any requester would have tried.
@@ -96,6 +105,7 @@ void StatelessSide::on_time(Time now) {
   for (std::uint32_t i = timers_.pop_due(now); i != nic::kNone; i = timers_.pop_due(now)) {
     StatelessBlock& b = blocks_[i];
     nic::Context& c = b.context;
+    discount_absence(b, now);
     if (b.breaking) {
       ring(c);
       continue;

@@ -67,6 +67,7 @@ class StatelessSide {
 
  private:
   void watch(nic::StatelessBlock& b, Time now);
+  static void discount_absence(nic::StatelessBlock& b, Time now);
   [[nodiscard]] Time interval(const nic::StatelessBlock& b) const;
   [[nodiscard]] bool has_waited_enough(const nic::StatelessBlock& b, Time now) const;
 

@@ -129,6 +129,7 @@ struct StarLink {
   Time answer_time = 0, variation = 0;  // smoothed; 0: not known
   std::uint8_t backoff = 0;
   Time heard_at = 0;  // something was, or nothing was under way
+  Time due = kNever;  // when the timer was to be looked at
 
   [[nodiscard]] Flight& flight(wire::Psn psn) { return flights[psn.raw() % kWindow]; }
 };

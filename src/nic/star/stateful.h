@@ -72,10 +72,8 @@ class Stateful {
   void on_deadline(Context& c) {
     StarLink& l = *c.link;
     const Time now = core_.now();
-    if (!l.migrated) {
-      if (c.sq_next != c.sq_posted && c.state == QpState::rts && now - l.heard_at >= patience(c)) give_up(c);
-      return;
-    }
+    discount_absence(l, now);
+    if (!l.migrated) return wait_longer_for_migration(c);
     if (l.open != 0 && own_waits(l) && now - l.heard_at >= patience(c)) return give_up(c);
     if (l.open != 0 && now - l.heard_at >= kLongest * microsecond()) return operations_.forget_work(c);
     bool silent = false;
@@ -171,8 +169,19 @@ class Stateful {
       l.answer_time += (took - l.answer_time) / 8;
     }
   }
+  // While nobody drove this card it could hear nothing: that is not the peer's silence. A stopped program, or a machine
+  // that stood still, must not give its peers up when it goes on.
+  static void discount_absence(StarLink& l, Time now) {
+    if (l.due < now) l.heard_at = std::min(now, l.heard_at + (now - l.due));
+    l.due = kNever;
+  }
+  void set_timer(Context& c, Time when) {
+    c.link->due = when;
+    when == kNever ? core_.state.timers.disarm(core_.slot(c)) : core_.state.timers.arm(core_.slot(c), when);
+  }
   void arm(Context& c) {
     StarLink& l = *c.link;
+    discount_absence(l, core_.now());
     Time next = kNever;
     if (l.open != 0) {
       for (const Flight& f : l.flights) {
@@ -186,12 +195,17 @@ class Stateful {
       const std::uint8_t timer = side == StarLink::own ? l.min_rnr_timer : c.min_rnr_timer;
       next = std::min(next, core_.now() + core_.state.config.rnr_delay(timer));
     }
-    next == kNever ? core_.state.timers.disarm(core_.slot(c)) : core_.state.timers.arm(core_.slot(c), next);
+    set_timer(c, next);
   }
   void wait_for_migration(Context& c) {
     if (c.state != QpState::rts || c.sq_next == c.sq_posted || c.deadline != kNever || patience(c) == kNever) return;
     c.link->heard_at = core_.now();
-    core_.state.timers.arm(core_.slot(c), core_.now() + patience(c));
+    set_timer(c, core_.now() + core_.state.config.ack_timeout(c.ack_timeout));
+  }
+  void wait_longer_for_migration(Context& c) {
+    if (c.sq_next == c.sq_posted || c.state != QpState::rts) return;
+    if (core_.now() - c.link->heard_at >= patience(c)) return give_up(c);
+    set_timer(c, core_.now() + core_.state.config.ack_timeout(c.ack_timeout));
   }
   // ---- who may send
 
@@ -352,6 +366,7 @@ class Stateful {
     const Flight f = l.flight(psn);
     core_.count(Counter::acks_rcvd);
     time_answer(l, f);
+    if (wire::StarView::answer(p.headers).refusal == Refusal::star_expired) return came_late(l, psn);
     l.heard_at = core_.now();
     l.backoff = 0;
     if (renews(c, f, p)) return;
@@ -375,6 +390,14 @@ class Stateful {
       case Flight::Kind::question: return o == wire::Opcode::star_ea_up && p.headers.bth.solicited;
     }
     return false;
+  }
+  // The stateless card's clock is further than we thought: the two run apart while a connection is idle, or one stood
+  // still. The answer tells the time, so the packet is sent again with a later expiry. Not a sign that all is well: on
+  // a path that takes longer than packets live, only longer timeouts help.
+  static void came_late(StarLink& l, wire::Psn psn) {
+    Flight& f = l.flight(psn);
+    if (!f.lost) lose(l, f);
+    unblock(l);
   }
   // The epoch of its capability has ended: a new one is asked for, and the packet is sent again with it.
   [[nodiscard]] bool renews(Context& c, const Flight& f, const wire::Packet& p) {

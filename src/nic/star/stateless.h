@@ -63,11 +63,12 @@ class Stateless {
     const wire::StarGuard g = wire::StarView::guard(p.headers);
     // Only data must not come late: everything else knows by its numbers that it has been done.
     const bool is_data = p.headers.bth.opcode == wire::Opcode::star_rd;
-    if (is_data && static_cast<std::int32_t>(clock() - g.expiry) > 0) return Refusal::star_expired;
+    const bool is_late = is_data && static_cast<std::int32_t>(clock() - g.expiry) > 0;
     const Refusal r = core_.state.capabilities.check(holder(p), g.capability);
-    if (r != Refusal::star_stale_epoch) return r;
-    if (wants_answer(p)) answer(p, r);  // its holder asks for a new one
-    return r;
+    if (r == Refusal::star_stale_epoch && wants_answer(p)) answer(p, r);  // its holder asks for a new one
+    if (r != Refusal::none || !is_late) return r;
+    answer(p, Refusal::star_expired);  // its sender learns our time
+    return Refusal::star_expired;
   }
   [[nodiscard]] static bool wants_answer(const wire::Packet& p) {
     return p.headers.bth.opcode != wire::Opcode::star_ea;
