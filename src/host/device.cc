@@ -248,9 +248,7 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   if (o.role != StarRole::none && o.service != wire::Service::rc) return Error::not_supported;
   if (o.role != StarRole::stateless) return Error::none;
   if (o.srq != nullptr) return Error::not_supported;  // a card without state cannot share one
-  const bool fits = std::max(l.send_sges, l.receive_sges) <= nic::RemoteWork::kMaxSges &&
-                    l.inline_bytes <= nic::RemoteWork::kMaxInline;
-  return fits ? Error::none : Error::limit_exceeded;
+  return fits_stateless(o) ? Error::none : Error::limit_exceeded;
 }
 
 void Device::set_qpn_prefix(std::uint32_t prefix, std::uint32_t bits) {
@@ -280,14 +278,21 @@ wire::Qpn Device::choose_stateless_qpn() {
   }
 }
 
+void Device::begin_stateless() {
+  if (stateless_ != nullptr) return;
+  stateless_ = std::make_unique<StatelessSide>(card_, std::bit_ceil(config_.max_stateless));
+  renew_capabilities();
+}
+
+nic::StatelessBlock& Device::take_block() {
+  begin_stateless();
+  return stateless_->take(random_.next());
+}
+
 Result<QueuePair*> Device::create_stateless(Domain domain, const QpOptions& options) {
-  if (stateless_ == nullptr) {
-    stateless_ = std::make_unique<StatelessSide>(card_, std::bit_ceil(config_.max_stateless));
-    renew_capabilities();
-  }
-  if (stateless_->full()) return fail(Error::table_full);
+  if (!has_room_for_stateless()) return fail(Error::table_full);
   const wire::Qpn qpn = choose_stateless_qpn();
-  nic::StatelessBlock& block = stateless_->take(random_.next());
+  nic::StatelessBlock& block = take_block();
   return (stateless_qps_[qpn.raw()] = std::make_unique<QueuePair>(*this, block, qpn, domain, options)).get();
 }
 
@@ -317,6 +322,7 @@ Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& wanted) {
   ++options.receive_cq->users;
   if (options.srq != nullptr) ++options.srq->users;
   ++*domain_users_[domain];
+  connections_ += options.service == wire::Service::rc ? 1 : 0;
   return made;
 }
 
@@ -324,7 +330,8 @@ Error Device::destroy(QueuePair* qp) {
   const QpOptions options = qp->options();
   const std::uint32_t slot = qp->slot();
   --*domain_users_[qp->domain()];
-  if (qp->block() != nullptr) {
+  connections_ -= options.service == wire::Service::rc ? 1 : 0;
+  if (slot >= card_.contexts.size()) {
     stateless_qps_.erase(qp->qpn().raw());
   } else {
     doorbells_.remove(slot);

@@ -86,6 +86,8 @@ class Device {
   [[nodiscard]] Result<QueuePair*> create_qp(Domain domain, const QpOptions& options);
   Error destroy(QueuePair* qp);
   [[nodiscard]] QueuePair* find_qp(wire::Qpn qpn);
+  // Reliable queue pairs.
+  [[nodiscard]] std::uint32_t connections() const { return connections_; }
   // Queue pairs made from now on have `prefix` in the top `bits` of their numbers: cards that share an address are told
   // apart by it. At most 24 bits less those that the table needs.
   void set_qpn_prefix(std::uint32_t prefix, std::uint32_t bits);
@@ -179,6 +181,9 @@ class Device {
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
   [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);
   [[nodiscard]] wire::Qpn choose_stateless_qpn();
+  void begin_stateless();
+  [[nodiscard]] bool has_room_for_stateless() const { return stateless_ == nullptr || !stateless_->full(); }
+  [[nodiscard]] nic::StatelessBlock& take_block();
   [[nodiscard]] Result<QueuePair*> create_stateless(Domain domain, const QpOptions& options);
 
   DeviceConfig config_;
@@ -192,8 +197,9 @@ class Device {
   std::vector<wire::Qpn> last_qpns_;                      // of each slot's last owner
   std::uint32_t qpn_prefix_ = 0, qpn_noise_ = 0xFF'FFFF;  // fixed bits; bits that are free to choose
   std::unique_ptr<StatelessSide> stateless_;              // outlives its queue pairs
+  std::uint32_t connections_ = 0;                         // reliable queue pairs
   std::vector<std::unique_ptr<QueuePair>> qps_;
-  std::map<std::uint32_t, std::unique_ptr<QueuePair>> stateless_qps_;  // by number
+  std::map<std::uint32_t, std::unique_ptr<QueuePair>> stateless_qps_;  // made so, by number
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;
   std::vector<std::unique_ptr<SharedReceiveQueue>> srqs_;
   std::vector<Channel> channels_;

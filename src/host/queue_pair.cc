@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/canary.h"
 #include "host/device.h"
@@ -32,7 +33,7 @@ RingMemory make_ring(Device& device, std::size_t bytes) {
 
 QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uint32_t domain, const QpOptions& options)
     : device_(device),
-      context_(device.card_.contexts.make(slot)),
+      context_(&device.card_.contexts.make(slot)),
       slot_(slot),
       qpn_(qpn),
       domain_(domain),
@@ -44,8 +45,8 @@ QueuePair::QueuePair(Device& device, std::uint32_t slot, wire::Qpn qpn, std::uin
 QueuePair::QueuePair(Device& device, nic::StatelessBlock& block, wire::Qpn qpn, std::uint32_t domain,
                      const QpOptions& options)
     : device_(device),
-      context_(block.context),
-      slot_(device.card_.contexts.size() + block.context.timer),
+      context_(&block.context),
+      slot_(block.slot = device.card_.contexts.size() + block.context.timer),
       qpn_(qpn),
       domain_(domain),
       options_(options),
@@ -61,9 +62,9 @@ void QueuePair::make_rings() {
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
   sq_ = make_ring(device_, send_stride * options_.limits.send_entries);
   if (options_.srq == nullptr) rq_ = make_ring(device_, receive_stride * options_.limits.receive_entries);
-  context_.sq_stride = static_cast<std::uint16_t>(send_stride);
-  context_.rq_stride = static_cast<std::uint16_t>(receive_stride);
-  context_.qpn = qpn_;
+  context_->sq_stride = static_cast<std::uint16_t>(send_stride);
+  context_->rq_stride = static_cast<std::uint16_t>(receive_stride);
+  context_->qpn = qpn_;
   reset();
 }
 
@@ -84,7 +85,7 @@ QueuePair::~QueuePair() {
 void QueuePair::forget() {
   if (block_ != nullptr) return;
   nic::CardState& card = device_.card_;
-  if (device_.exporter_ != nullptr && nic::may_have_exported(context_)) device_.exporter_->revoke_all();
+  if (device_.exporter_ != nullptr && nic::may_have_exported(*context_)) device_.exporter_->revoke_all();
   leave_peer();
   card.timers.remove(slot_);
   card.ready.remove(slot_);
@@ -95,12 +96,12 @@ void QueuePair::forget() {
 
 // Whoever waits for what this one had under way must be looked at.
 void QueuePair::leave_peer() {
-  const std::uint32_t next = device_.card_.peers.leave(context_, slot_);
+  const std::uint32_t next = device_.card_.peers.leave(*context_, slot_);
   if (next != nic::kNone) device_.ring(device_.card_.contexts[next]);
 }
 
 void QueuePair::join_peer() {
-  nic::Context& c = context_;
+  nic::Context& c = *context_;
   if (c.service != wire::Service::rc || c.dialect == nic::Dialect::star) return;
   leave_peer();
   const nic::CardConfig& config = device_.card_.config;
@@ -109,14 +110,10 @@ void QueuePair::join_peer() {
 
 // Everything but what was fixed when the queue pair was made is as new; its number stays.
 void QueuePair::reset() {
-  const std::uint16_t send_stride = context_.sq_stride, receive_stride = context_.rq_stride;
-  const bool rung = context_.rung;  // it still stands among the doorbells
+  const std::uint16_t send_stride = context_->sq_stride, receive_stride = context_->rq_stride;
+  const bool rung = context_->rung && !(by_agreement_ && block_ != nullptr);  // it still stands among the doorbells
   forget();
-  if (follows_) {
-    link_.reset();
-    options_.role = StarRole::none;
-    follows_ = false;
-  }
+  end_agreement();
   nic::Context& c = make_context();
   c.rung = rung;
   c.qpn = qpn_;
@@ -146,17 +143,17 @@ void QueuePair::reset() {
 nic::Context& QueuePair::make_context() {
   if (block_ == nullptr) return device_.card_.contexts.make(slot_);
   device_.stateless_->renew(*block_);
-  return context_;
+  return *context_;
 }
 
 // What came ahead of its turn is forgotten, with the software's memory of it.
 void QueuePair::release_recovery() {
   if (link_) release_taken();
-  if (context_.dialect != nic::Dialect::srnic) return;
-  for (nic::SrnicInbound* in : {&context_.srnic.in, &context_.responses.in}) {
+  if (context_->dialect != nic::Dialect::srnic) return;
+  for (nic::SrnicInbound* in : {&context_->srnic.in, &context_->responses.in}) {
     while (const nic::ReorderNote* note = device_.card_.reorder_notes.take_any(in->notes)) {
       if (note->kind != nic::ReorderNote::Kind::taken || options_.srq == nullptr) continue;
-      nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
+      nic::SharedReceiveRing& srq = device_.card_.srqs[context_->shared_rq];
       srq.free[srq.free_count++] = note->entry;
     }
   }
@@ -166,7 +163,7 @@ void QueuePair::release_recovery() {
 // Entries of a shared receive queue that work of the stateless side has taken.
 void QueuePair::release_taken() {
   if (options_.srq == nullptr) return;
-  nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
+  nic::SharedReceiveRing& srq = device_.card_.srqs[context_->shared_rq];
   nic::StarStream& s = link_->streams[nic::StarLink::remote];
   for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
     if (s.at(i).takes_receive) srq.free[srq.free_count++] = s.at(i).receive;
@@ -174,33 +171,110 @@ void QueuePair::release_taken() {
 }
 
 void QueuePair::decide(nic::Dialect dialect) {
-  if (context_.dialect != nic::Dialect::undecided) return;
-  nic::begin_dialect(context_, dialect, device_.card_.config);
-  context_.by_agreement = true;
-  device_.ring(context_);
+  if (context_->dialect != nic::Dialect::undecided) return;
+  nic::begin_dialect(*context_, dialect, device_.card_.config);
+  context_->by_agreement = true;
+  device_.ring(*context_);
+}
+
+// Nothing of the peer has been heard, in whatever this side thought that they had agreed to speak.
+bool QueuePair::may_choose_role() const {
+  const nic::Context& c = *context_;
+  const bool open = c.dialect == nic::Dialect::undecided || (c.by_agreement && !c.established);
+  return open && options_.role == StarRole::none && (c.state == QpState::rtr || c.state == QpState::rts);
+}
+
+bool QueuePair::may_be_stateless() const {
+  return may_choose_role() && fits_stateless(options_) && device_.has_room_for_stateless();
 }
 
 void QueuePair::become_stateful() {
-  if (context_.dialect != nic::Dialect::undecided) return;
-  leave_peer();
+  if (!may_choose_role()) return;
+  const nic::Context before = leave_card();
   link_ = std::make_unique<nic::StarLink>();
   options_.role = StarRole::stateful;
-  follows_ = true;
-  nic::begin_dialect(context_, nic::Dialect::star, device_.card_.config);
-  context_.link = link_.get();
-  device_.ring(context_);
+  by_agreement_ = true;
+  start_anew(device_.card_.contexts.make(slot_), before);
+  context_->link = link_.get();
+  device_.ring(*context_);
+}
+
+void QueuePair::become_stateless() {
+  if (!may_be_stateless()) return;
+  const nic::Context before = leave_card();
+  device_.card_.contexts.erase(slot_);
+  block_ = &device_.take_block();
+  block_->slot = slot_;
+  block_->offered = block_->wants_migration = true;
+  options_.role = StarRole::stateless;
+  by_agreement_ = true;
+  context_ = &block_->context;
+  const std::uint32_t timer = context_->timer;
+  start_anew(*context_, before);
+  context_->make_stateless();
+  context_->timer = timer;
+  device_.ring(*context_);
+}
+
+void QueuePair::take_back() {
+  if (!is_offered()) return;
+  const nic::Context before = *context_;
+  end_agreement();
+  start_anew(*context_, before);
+  context_->dialect = nic::Dialect::undecided;
+}
+
+// The card forgets what it has of it. What it had in its context, which is carried over.
+nic::Context QueuePair::leave_card() {
+  release_recovery();
+  release_held_receive();
+  forget();
+  device_.doorbells_.remove(slot_);
+  return *context_;
+}
+
+// As it was set up, with all that has been posted and nothing that has been sent.
+void QueuePair::start_anew(nic::Context& c, const nic::Context& before) {
+  c = before;
+  c.rung = c.scheduled = c.ack_queued = c.owes_ack = c.nak_sent = c.rnr_wait = c.waits = c.woken = false;
+  c.requests_lost = c.responses_lost = c.owes_response_ack = c.requests_awaited = c.responses_awaited = false;
+  c.established = c.by_agreement = false;
+  c.receive_entry = nic::kNone;
+  c.saved_pending = 0;
+  c.peer_slot = nic::kNoPeer;
+  c.losses_told = c.counted = 0;
+  c.retry_ring = 0xFFFF;
+  c.deadline = kNever;
+  c.timer = 0;
+  c.retries_left = c.retry_count;
+  c.rnr_retries_left = c.rnr_retry;
+  constexpr std::uint8_t kEcn = 3;  // the card's own, in srnic
+  if (before.dialect == nic::Dialect::srnic) c.marks.traffic_class &= static_cast<std::uint8_t>(~kEcn);
+  nic::begin_dialect(c, nic::Dialect::star, device_.card_.config);
+  c.link = nullptr;
+}
+
+// What was agreed upon holds until the queue pair is reset: then it has its place on the card again.
+void QueuePair::end_agreement() {
+  if (!std::exchange(by_agreement_, false)) return;
+  options_.role = StarRole::none;
+  link_.reset();
+  if (block_ == nullptr) return;
+  device_.stateless_->give_back(*block_);
+  block_ = nullptr;
+  context_ = &device_.card_.contexts.make(slot_);
 }
 
 // Switches may mark packets of an srnic connection instead of dropping them.
 void QueuePair::mark_capable() {
-  if (context_.dialect == nic::Dialect::srnic) nic::mark_capable(context_, device_.card_.config);
+  if (context_->dialect == nic::Dialect::srnic) nic::mark_capable(*context_, device_.card_.config);
 }
 
 void QueuePair::release_held_receive() {
-  if (options_.srq == nullptr || context_.receive_entry == nic::kNone) return;
-  nic::SharedReceiveRing& srq = device_.card_.srqs[context_.shared_rq];
-  srq.free[srq.free_count++] = context_.receive_entry;
-  context_.receive_entry = nic::kNone;
+  if (options_.srq == nullptr || context_->receive_entry == nic::kNone) return;
+  nic::SharedReceiveRing& srq = device_.card_.srqs[context_->shared_rq];
+  srq.free[srq.free_count++] = context_->receive_entry;
+  context_->receive_entry = nic::kNone;
 }
 
 // ---- state ----------------------------------------------------------------------------------------------
@@ -229,7 +303,7 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
 }
 
 Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
-  const QpState from = context_.state;
+  const QpState from = context_->state;
   if ((mask & QpMask::current_state) != 0 && a.current_state != from) return Error::bad_state;
   const QpState to = (mask & QpMask::state) != 0 ? a.state : from;
   if (const Error e = judge_transition(options_.service, from, to, mask); e != Error::none) return e;
@@ -250,7 +324,7 @@ Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
 }
 
 void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
-  nic::Context& c = context_;
+  nic::Context& c = *context_;
   const auto given = [mask](std::uint32_t bit) { return (mask & bit) != 0; };
   if (given(QpMask::rights)) c.rights = a.rights & nic::kRemoteRights;
   if (given(QpMask::qkey)) c.qkey = a.qkey;
@@ -288,7 +362,7 @@ void QueuePair::apply(const QpAttributes& a, std::uint32_t mask) {
 // In SQD the peer goes on asking: what is being answered stays, and so does what it may ask for again, the newest of it
 // if there is less room from now on.
 void QueuePair::keep_saved(std::uint8_t wanted) {
-  nic::Context& c = context_;
+  nic::Context& c = *context_;
   if (c.state != QpState::sqd) c.saved_size = c.saved_next = c.saved_pending = 0;
   const std::uint8_t size = std::max(wanted, c.saved_pending), kept = std::min(size, c.saved_size);
   std::vector<nic::SavedResponse> saved(size);
@@ -301,7 +375,7 @@ void QueuePair::keep_saved(std::uint8_t wanted) {
 
 // In StaR the numbers are the stateful side's own, and something may be under way with them since RTR.
 void QueuePair::start_sending(wire::Psn psn) {
-  nic::Context& c = context_;
+  nic::Context& c = *context_;
   if (link_ != nullptr && link_->open != 0) return;
   c.next_psn = c.done_psn = c.unacked_psn = psn;
   if (c.dialect == nic::Dialect::srnic) {
@@ -312,17 +386,17 @@ void QueuePair::start_sending(wire::Psn psn) {
 }
 
 void QueuePair::enter(QpState to, const QpAttributes& a, std::uint32_t mask) {
-  context_.state = to;
+  context_->state = to;
   if (to == QpState::sqd && (mask & QpMask::state) != 0) {
-    context_.drained = false;
-    context_.drain_notify = (mask & QpMask::drain_notify) != 0 && a.drain_notify;
+    context_->drained = false;
+    context_->drain_notify = (mask & QpMask::drain_notify) != 0 && a.drain_notify;
   }
   if (block_ != nullptr && (to == QpState::rtr || to == QpState::rts)) block_->wants_migration = true;
-  device_.ring(context_);  // whatever the new state lets it do, or must flush
+  device_.ring(*context_);  // whatever the new state lets it do, or must flush
 }
 
 QpAttributes QueuePair::query() const {
-  const nic::Context& c = context_;
+  const nic::Context& c = *context_;
   QpAttributes a;
   a.state = a.current_state = c.state;
   a.rights = c.rights;
@@ -352,6 +426,6 @@ QpAttributes QueuePair::query() const {
 }
 
 // The card need not hear of receives, unless it is to flush them.
-void QueuePair::ring_to_flush() { device_.ring(context_); }
+void QueuePair::ring_to_flush() { device_.ring(*context_); }
 
 }  // namespace weft::host

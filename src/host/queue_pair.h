@@ -1,6 +1,7 @@
 // The host's side of a queue pair: its rings, its state as programs see it, and posting to it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,14 @@ struct QpOptions {
   SharedReceiveQueue* srq = nullptr;
   StarRole role = StarRole::none;
 };
+
+// A stateless side has no shared receive queue, and what its entries name has to fit into a packet.
+[[nodiscard]] inline bool fits_stateless(const QpOptions& o) {
+  const QpLimits& l = o.limits;
+  return o.service == wire::Service::rc && o.srq == nullptr &&
+         std::max(l.send_sges, l.receive_sges) <= nic::RemoteWork::kMaxSges &&
+         l.inline_bytes <= nic::RemoteWork::kMaxInline;
+}
 
 // What modify and query speak of. Only the members that the mask names count.
 struct QpAttributes {
@@ -69,8 +78,8 @@ class QueuePair {
   [[nodiscard]] std::uint32_t slot() const { return slot_; }
   [[nodiscard]] std::uint32_t domain() const { return domain_; }
   [[nodiscard]] const QpOptions& options() const { return options_; }
-  [[nodiscard]] nic::QpState state() const { return context_.state; }
-  [[nodiscard]] const nic::Context& context() const { return context_; }
+  [[nodiscard]] nic::QpState state() const { return context_->state; }
+  [[nodiscard]] const nic::Context& context() const { return *context_; }
 
   // Of host memory: its rings, and the READs and atomics that it remembers.
   [[nodiscard]] std::size_t ring_bytes() const {
@@ -88,16 +97,24 @@ class QueuePair {
 
   // An undecided connection speaks this from now on; any other has made its choice.
   void decide(nic::Dialect dialect);
-  // Or is the stateful side of a StaR connection, until it is reset.
+  // May it still play a role of StaR? Whoever was told what to speak, or has heard its peer, may not.
+  [[nodiscard]] bool may_choose_role() const;
+  [[nodiscard]] bool may_be_stateless() const;
+  // Then it plays this one until it is reset. A stateless one leaves its place on the card to nobody, but has nothing
+  // there: its context moves into host memory, and posters that others keep are void.
   void become_stateful();
+  void become_stateless();
+  // It has become stateless, and the peer has not taken the state; take_back() undoes it.
+  [[nodiscard]] bool is_offered() const { return block_ != nullptr && block_->offered && block_->room == 0; }
+  void take_back();
 
-  // For those who post often: keep it as long as the queue pair lives.
-  [[nodiscard]] Poster poster() { return {&device_, &context_}; }
+  // For those who post often: keep it as long as the queue pair lives, and plays the role that it plays.
+  [[nodiscard]] Poster poster() { return {&device_, context_}; }
   [[nodiscard]] Error post_send(const WorkRequest& request) { return poster().post(request); }
   [[nodiscard]] Error post_receive(const ReceiveRequest& r) { return post_receive(r.id, r.sges); }
   template <class Sges>  // see write_receive
   [[nodiscard]] Error post_receive(std::uint64_t id, const Sges& sges) {
-    nic::Context& c = context_;
+    nic::Context& c = *context_;
     if (options_.srq != nullptr) return Error::invalid_argument;
     if (c.state == nic::QpState::reset) return Error::bad_state;
     if (c.rq_posted - c.rq_done == options_.limits.receive_entries) return Error::queue_full;
@@ -120,6 +137,9 @@ class QueuePair {
   void release_taken();
   void make_rings();
   [[nodiscard]] nic::Context& make_context();
+  [[nodiscard]] nic::Context leave_card();
+  void start_anew(nic::Context& c, const nic::Context& before);
+  void end_agreement();
   void leave_peer();
   void join_peer();
   void release_recovery();
@@ -128,7 +148,7 @@ class QueuePair {
   void keep_saved(std::uint8_t wanted);
 
   Device& device_;
-  nic::Context& context_;
+  nic::Context* context_;
   std::uint32_t slot_;
   wire::Qpn qpn_;
   std::uint32_t domain_;
@@ -137,7 +157,7 @@ class QueuePair {
   std::vector<nic::SavedResponse> saved_;
   nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
   std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
-  bool follows_ = false;                  // it became that by agreement
+  bool by_agreement_ = false;             // it became one of them, and is that until it is reset
 };
 
 }  // namespace weft::host

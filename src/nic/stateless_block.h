@@ -25,6 +25,7 @@ struct alignas(64) StatelessBlock {
   bool broken_told = false;      // the stateful side has been told that it has broken, or is being told
   wire::Psn last_completions{};  // of the CQEP that was taken last: a copy is answered as it was
   std::uint8_t reposts = 0;      // without an answer
+  bool offered = false;          // it became stateless by agreement: the peer is to be told, until the state has moved
   Status break_status{};
   Refusal break_reason = Refusal::none;
   Time silent_since = 0;  // something waits for an EA since then
@@ -32,6 +33,7 @@ struct alignas(64) StatelessBlock {
   // The host's timer (host/star/stateless_side.h).
   Time deadline = kNever;
   std::uint32_t timer = 0;
+  std::uint32_t slot = 0;  // the host's name of the queue pair
 
   // Something that was said has not been acknowledged.
   [[nodiscard]] bool waits_for_answer() const {

@@ -1,6 +1,7 @@
 // How Weft cards find out about each other: a question to queue pair 1, of a vendor's class (IBA 16.5), and its answer.
-// Both say which versions of the srnic dialect their sender speaks, and which roles of StaR it plays. A card of another
-// make does not answer, or answers that it does not know the question: Linux does.
+// Both say which versions of the srnic dialect their sender speaks, which roles of StaR it plays, and how many
+// reliable connections it has. A card of another make does not answer, or answers that it does not know the question:
+// Linux does.
 #pragma once
 
 #include <algorithm>
@@ -37,13 +38,18 @@ struct StarRoles {
   static constexpr std::uint8_t kStateless = 1, kStateful = 2;
   static constexpr std::uint8_t kAlways = 4;   // all its reliable connections play that, and speak nothing else
   static constexpr std::uint8_t kFollows = 8;  // it plays none, but is stateful for a peer that is always stateless
+  // It chooses for each connection: it takes the state of one that a peer offers, is stateless for a peer that is
+  // always stateful, and may be stateless because it has many connections.
+  static constexpr std::uint8_t kChooses = 16;
+  static constexpr std::uint8_t kOffers = 32;  // of a question: the asker's queue pair is stateless
   std::uint8_t bits = 0;
   [[nodiscard]] constexpr bool any() const { return (bits & (kStateless | kStateful)) != 0; }
   [[nodiscard]] constexpr bool has(std::uint8_t role) const { return (bits & role) != 0; }
   // Does a stateful side find its partner there; a stateless one?
-  [[nodiscard]] constexpr bool suits_stateful() const { return has(kStateless); }
-  [[nodiscard]] constexpr bool suits_stateless() const { return has(kStateful | kFollows); }
+  [[nodiscard]] constexpr bool suits_stateful() const { return has(kStateless | kChooses); }
+  [[nodiscard]] constexpr bool suits_stateless() const { return has(kStateful | kFollows | kChooses); }
   [[nodiscard]] constexpr bool asks_for_stateful() const { return has(kStateless) && has(kAlways); }
+  [[nodiscard]] constexpr bool asks_for_stateless() const { return has(kStateful) && has(kAlways); }
   friend constexpr bool operator==(const StarRoles&, const StarRoles&) = default;
 };
 
@@ -58,11 +64,12 @@ struct VendorMad {
 
   std::uint64_t transaction = 0;
   bool is_answer = false;
-  std::uint16_t status = 0;    // of an answer; not 0: whoever answers does not know the question
-  DialectVersions versions{};  // that the sender speaks
-  std::uint8_t chosen = 0;     // of an answer: common_version(), as the sender sees it
-  StarRoles roles{};           // of StaR, that the sender plays; other bits have no meaning yet
-  Qpn asker{}, about{};        // whose connection the question is for; the answer has the same
+  std::uint16_t status = 0;       // of an answer; not 0: whoever answers does not know the question
+  DialectVersions versions{};     // that the sender speaks
+  std::uint8_t chosen = 0;        // of an answer: common_version(), as the sender sees it
+  StarRoles roles{};              // of StaR, that the sender plays; other bits have no meaning yet
+  std::uint32_t connections = 0;  // reliable ones, that the sender has
+  Qpn asker{}, about{};           // whose connection the question is for; the answer has the same
   friend constexpr bool operator==(const VendorMad&, const VendorMad&) = default;
 };
 
@@ -73,6 +80,7 @@ constexpr VendorMad decode_vendor_body(std::span<const std::byte, VendorMad::kBo
   m.roles = {get<std::uint8_t, 11>(b)};
   m.asker = Qpn(get<std::uint32_t, 12>(b));
   m.about = Qpn(get<std::uint32_t, 16>(b));
+  m.connections = get<std::uint32_t, 20>(b);
   return m;
 }
 }  // namespace detail
@@ -116,17 +124,19 @@ constexpr void encode_vendor(const VendorMad& m, std::span<std::byte, kMadBytes>
   put<std::uint8_t, 11>(body, m.roles.bits);
   put<std::uint32_t, 12>(body, m.asker.raw());
   put<std::uint32_t, 16>(body, m.about.raw());
+  put<std::uint32_t, 20>(body, m.connections);
 }
 
-// What a card that speaks `own`, and plays these roles, says to a question.
-[[nodiscard]] constexpr VendorMad answer_to(const VendorMad& question, const DialectVersions& own,
-                                            StarRoles roles = {}) {
+// What a card that speaks `own`, plays these roles and has so many connections, says to a question.
+[[nodiscard]] constexpr VendorMad answer_to(const VendorMad& question, const DialectVersions& own, StarRoles roles = {},
+                                            std::uint32_t connections = 0) {
   VendorMad answer = question;
   answer.is_answer = true;
   answer.status = 0;
   answer.versions = own;
   answer.chosen = common_version(own, question.versions);
   answer.roles = roles;
+  answer.connections = connections;
   return answer;
 }
 

@@ -29,6 +29,7 @@ Refusal refusal_of(std::span<const std::byte> bytes) {
 
 TEST(VendorMad, QuestionsAndAnswersSurviveTheirWayThroughBytes) {
   VendorMad of_star = question();
+  of_star.connections = 0x0123'4567;
   of_star.roles.bits = StarRoles::kStateful;
   for (const VendorMad& sent : {question(), of_star, answer_to(question(), {1, 1}), answer_to(question(), {0, 0}),
                                 answer_to(of_star, {0, 0}, {StarRoles::kStateless})}) {

@@ -107,6 +107,37 @@ class ByAgreement(OnceIsEnough):
         self.assertEqual([(qp["dialect"], qp["role"]) for qp in qps], 3 * [("star", "stateful")])
 
 
+class ByLoad(OnceIsEnough):
+    """Nobody is told a role. A server with more connections than it keeps state for has its clients keep it."""
+
+    def test_a_server_is_stateless_for_clients_that_come_when_it_is_busy(self):
+        here = self.address()
+        forever = ("-C", 10 ** 9, "-S", 1000, "-V")
+        server = self.start("rping", "-s", "-P", "-a", here, *forever, address=here, flags=("--stateless-beyond", 2))
+        self.wait_until_it_listens(server)
+        clients = []
+        for count in range(1, 6):
+            clients.append(self.start("rping", "-c", "-a", here, *forever, address=self.address()))
+            self.wait_for_traffic(server, clients[-1])
+            self.assertEqual(self.spoken_by(clients[-1]), [("srnic", None) if count <= 2 else ("star", "stateful")])
+        self.assertEqual(sorted(self.spoken_by(server), key=str),
+                         2 * [("srnic", None)] + 3 * [("star", "stateless")])
+        self.wait_for_traffic(server, *clients, packets=100)  # all of them go on, side by side
+        for program in (*clients, server):
+            self.assertIsNone(program.wait(0), program.story())
+
+    def test_a_server_that_was_told_nothing_is_stateless_for_a_client_that_is_always_stateful(self):
+        command = ("ib_send_bw", "-F", "-q", 3, "-D", 30)
+        server, client = self.pair(command, free_port(), (), star("stateful"))
+        self.wait_for_traffic(server, client)
+        self.assertEqual(self.spoken_by(server), 3 * [("star", "stateless")])
+
+    def spoken_by(self, program):
+        stat = self.finish(self.start_plain(self.weft, "stat", "--json", "--qps"))
+        qps = {lane["process"]: lane["qps"] for lane in json.loads(stat)}[program.pid]
+        return [(qp["dialect"], qp.get("role")) for qp in qps]
+
+
 @unittest.skipUnless(ROOT, "making network namespaces needs root")
 class BetweenMachines(OnceIsEnough):
     """Two network namespaces have two brokers: roles are told over the wire."""
@@ -125,7 +156,7 @@ class BetweenMachines(OnceIsEnough):
 
     def test_programs_meet_in_their_roles(self):
         for serves, asks in ((star("stateless"), star("stateful")), (star("stateful"), star("stateless")),
-                             (star("stateless"), ())):
+                             (star("stateless"), ()), ((), star("stateful"))):
             with self.subTest(serves=serves, asks=asks):
                 server, client = self.meet(serves, asks)
                 self.finish(client, server)

@@ -235,7 +235,8 @@ TEST_F(Foreign, APeersQuestionIsAnsweredAndSettlesOurs) {
   peer.say(kOwn, theirs);
   const auto heard = peer.hear_answer();
   ASSERT_TRUE(heard.has_value());
-  EXPECT_EQ(*heard->mad, wire::answer_to(theirs, wire::kDialectVersions, {wire::StarRoles::kFollows}));
+  constexpr wire::StarRoles kChooses{wire::StarRoles::kFollows | wire::StarRoles::kChooses};
+  EXPECT_EQ(*heard->mad, wire::answer_to(theirs, wire::kDialectVersions, kChooses, 1));
   EXPECT_EQ(soon(*qp, Dialect::srnic), Dialect::srnic);
 }
 

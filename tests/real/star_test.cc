@@ -139,6 +139,195 @@ TEST(StarByAgreement, WhoWasToldNothingFollowsAPeerThatIsAlwaysStateless) {
   }
 }
 
+// ---- cards that choose, by how many connections each has
+
+class StarByLoad : public testing::TestWithParam<WireChoice> {
+ protected:
+  static constexpr wire::Address kBusy = wire::Address::v4(127, 0, 8, 11), kClient = wire::Address::v4(127, 0, 8, 12);
+  static Settings choosing(const wire::Address& address, std::uint32_t beyond) {
+    Settings s = small_lane_at(address);
+    s.wire = GetParam();
+    s.max_qps = 64;
+    s.stateless_beyond = beyond;
+    return s;
+  }
+  struct Pair {
+    host::QueuePair *busy, *client;
+  };
+  static Pair meet(TestLane& busy, TestLane& client, const wire::Address& at = kClient) {
+    const Pair p{busy.make_qp(), client.make_qp()};
+    busy.connect(*p.busy, at, p.client->qpn());
+    client.connect(*p.client, kBusy, p.busy->qpn());
+    return p;
+  }
+  // Both ways.
+  static void exchange(TestLane& busy, TestLane& client, const Pair& p) {
+    for (std::size_t i = 0; i < 5000; ++i) client.memory[i] = static_cast<std::byte>(i * 7 + p.busy->qpn().raw());
+    client.write(*p.client, 0, 5000, 100'000, busy.key);
+    EXPECT_EQ(client.wait().status, nic::Status::success);
+    busy.write(*p.busy, 100'000, 5000, 200'000, client.key);
+    EXPECT_EQ(busy.wait().status, nic::Status::success);
+    EXPECT_TRUE(client.holds(200'000, client.memory.data(), 5000));
+  }
+  static StarRole role(TestLane& lane, const host::QueuePair& qp) {
+    const std::lock_guard guard(lane.lane.lock());
+    return qp.options().role;
+  }
+  static nic::Dialect dialect(TestLane& lane, const host::QueuePair& qp) {
+    const std::lock_guard guard(lane.lane.lock());
+    return qp.context().dialect;
+  }
+};
+
+TEST_P(StarByLoad, BeyondTheThresholdTheBusierCardKeepsNoStateAndTheOtherOneDoes) {
+  TestLane busy(choosing(kBusy, 8)), client(choosing(kClient, 8));
+  std::vector<host::QueuePair*> others;  // connections of whoever else
+  for (int i = 0; i < 7; ++i) others.push_back(busy.make_qp());
+  const Pair below = meet(busy, client);  // it has 8
+  exchange(busy, client, below);
+  EXPECT_EQ(role(busy, *below.busy), StarRole::none);
+  EXPECT_EQ(dialect(busy, *below.busy), nic::Dialect::srnic);
+  for (int i = 0; i < 3; ++i) {
+    const Pair beyond = meet(busy, client);
+    exchange(busy, client, beyond);
+    EXPECT_EQ(role(busy, *beyond.busy), StarRole::stateless);
+    EXPECT_EQ(role(client, *beyond.client), StarRole::stateful);
+  }
+  exchange(busy, client, below);  // and goes on beside them
+  EXPECT_EQ(dialect(client, *below.client), nic::Dialect::srnic);
+}
+
+// What stands in a stateless connection's place on the card is what stands in a free one.
+TEST_P(StarByLoad, TheCardHasNothingOfAConnectionThatItKeepsNoStateFor) {
+  TestLane busy(choosing(kBusy, 1)), client(choosing(kClient, 1));
+  host::QueuePair* const other = busy.make_qp();
+  const auto place = [&](const host::QueuePair& qp) {
+    const std::lock_guard guard(busy.lane.lock());
+    const auto all = busy.lane.device().card().contexts.bytes();
+    const auto one = all.subspan(std::size_t{qp.slot()} * sizeof(nic::Context), sizeof(nic::Context));
+    return std::vector<std::byte>(one.begin(), one.end());
+  };
+  const Pair p = meet(busy, client);
+  exchange(busy, client, p);
+  EXPECT_EQ(place(*p.busy), std::vector<std::byte>(sizeof(nic::Context)));
+  EXPECT_NE(place(*other), std::vector<std::byte>(sizeof(nic::Context)));
+}
+
+TEST_P(StarByLoad, AResetQueuePairMayChooseAnew) {
+  TestLane busy(choosing(kBusy, 1)), client(choosing(kClient, 1));
+  host::QueuePair* const other = busy.make_qp();
+  const Pair p = meet(busy, client);
+  exchange(busy, client, p);
+  const wire::Qpn number = p.busy->qpn();
+  for (auto [lane, qp] : {std::pair(&busy, p.busy), std::pair(&client, p.client)}) {
+    const std::lock_guard guard(lane->lane.lock());
+    EXPECT_EQ(qp->modify({.state = nic::QpState::reset}, host::QpMask::state), host::Error::none);
+    EXPECT_EQ(qp->options().role, StarRole::none);
+    EXPECT_EQ(qp->block(), nullptr);
+    if (lane == &busy) {
+      EXPECT_EQ(busy.lane.device().destroy(other), host::Error::none);
+    }
+  }
+  busy.connect(*p.busy, kClient, p.client->qpn());
+  client.connect(*p.client, kBusy, p.busy->qpn());
+  exchange(busy, client, p);
+  EXPECT_EQ(p.busy->qpn(), number);
+  EXPECT_EQ(role(busy, *p.busy), StarRole::none) << "one connection is not beyond the threshold";
+  EXPECT_EQ(dialect(busy, *p.busy), nic::Dialect::srnic);
+}
+
+// A client that has decided for srnic, and has sent in it, takes the state with all that it has posted.
+TEST_P(StarByLoad, WhoHasSentAlreadyBeginsAnewInStar) {
+  TestLane busy(choosing(kBusy, 1)), client(choosing(kClient, 1));
+  host::QueuePair *const other = busy.make_qp(), *qb = busy.make_qp(), *qc = client.make_qp();
+  ASSERT_NE(other, nullptr);
+  client.connect(*qc, kBusy, qb->qpn());
+  for (std::size_t i = 0; i < 60'000; ++i) client.memory[i] = static_cast<std::byte>(i * 13);
+  client.write(*qc, 0, 60'000, 100'000, busy.key);
+  EXPECT_EQ(dialect(client, *qc), nic::Dialect::srnic);
+  busy.connect(*qb, kClient, qc->qpn());
+  EXPECT_EQ(client.wait().status, nic::Status::success);
+  EXPECT_TRUE(busy.holds(100'000, client.memory.data(), 60'000));
+}
+
+TEST_P(StarByLoad, APeerThatDoesNotKnowStarGetsSrnicOrRoce) {
+  for (const TransportChoice speaks : {TransportChoice::roce, TransportChoice::srnic}) {
+    Settings told = choosing(kClient, 1);
+    told.transport = speaks;
+    TestLane busy(choosing(kBusy, 1)), client(told);
+    host::QueuePair* const other = busy.make_qp();
+    ASSERT_NE(other, nullptr);
+    const Pair p = meet(busy, client);
+    exchange(busy, client, p);
+    EXPECT_EQ(role(busy, *p.busy), StarRole::none);
+    EXPECT_EQ(dialect(busy, *p.busy), speaks == TransportChoice::roce ? nic::Dialect::roce : nic::Dialect::srnic);
+  }
+}
+
+// A stateless side cannot share receives: what cannot be stateless stays what it is.
+TEST_P(StarByLoad, AQueuePairWithASharedReceiveQueueStaysAsItIs) {
+  TestLane busy(choosing(kBusy, 1)), client(choosing(kClient, 1));
+  host::QueuePair *const other = busy.make_qp(), *const qc = client.make_qp();
+  ASSERT_NE(other, nullptr);
+  host::QueuePair* qb = nullptr;
+  {
+    const std::lock_guard guard(busy.lane.lock());
+    host::Device& device = busy.lane.device();
+    qb = device
+             .create_qp(busy.domain, {.signal_all = true,
+                                      .send_cq = busy.cq,
+                                      .receive_cq = busy.cq,
+                                      .srq = device.create_srq(busy.domain, 16, 1).value()})
+             .value();
+  }
+  busy.connect(*qb, kClient, qc->qpn());
+  client.connect(*qc, kBusy, qb->qpn());
+  exchange(busy, client, {qb, qc});
+  EXPECT_EQ(role(busy, *qb), StarRole::none);
+}
+
+// What a program was told counts, and who may choose plays the other part, however few connections it has.
+TEST_P(StarByLoad, AServerThatWasToldNothingIsStatelessForAClientThatIsAlwaysStateful) {
+  Settings told = playing(StarRole::stateful, kClient, GetParam());
+  TestLane busy(choosing(kBusy, 0)), client(told);
+  const Pair p = meet(busy, client);
+  exchange(busy, client, p);
+  EXPECT_EQ(role(busy, *p.busy), StarRole::stateless);
+}
+
+// Each believed that it is the much busier one. One of them takes the state of both.
+TEST_P(StarByLoad, TwoThatOfferEachOtherTheirStateAgree) {
+  TestLane a(choosing(kBusy, 1)), b(choosing(kClient, 1));
+  ASSERT_TRUE(a.lane.play(StarRole::stateless) && b.lane.play(StarRole::stateless));
+  for (int round = 0; round < 8; ++round) {
+    host::QueuePair *const qa = a.make_qp(), *const qb = b.make_qp();
+    const auto offers = [](TestLane& lane, host::QueuePair& qp, const wire::Address& peer, wire::Qpn peer_qpn) {
+      using M = host::QpMask;
+      const std::lock_guard guard(lane.lane.lock());
+      host::QpAttributes to{.state = nic::QpState::init, .peer = peer, .mtu = 4096, .peer_qpn = peer_qpn};
+      to.rights = nic::Rights::remote_write;
+      ASSERT_EQ(qp.modify(to, M::state | M::pkey_index | M::port | M::rights), host::Error::none);
+      to.state = nic::QpState::rtr;
+      const std::uint32_t rtr = M::path | M::mtu | M::peer_qpn | M::receive_psn | M::max_peer_reads | M::min_rnr_timer;
+      ASSERT_EQ(qp.modify(to, M::state | rtr), host::Error::none);
+      to.state = nic::QpState::rts;
+      const std::uint32_t rts = M::ack_timeout | M::retry_count | M::rnr_retry | M::max_reads | M::send_psn;
+      ASSERT_EQ(qp.modify(to, M::state | rts), host::Error::none);
+      qp.become_stateless();
+      ASSERT_TRUE(qp.is_offered());
+    };
+    offers(a, *qa, kClient, qb->qpn());
+    offers(b, *qb, kBusy, qa->qpn());
+    exchange(a, b, {qa, qb});
+    const bool a_is_lower = qa->qpn().raw() < qb->qpn().raw();
+    EXPECT_EQ(role(a, *qa), a_is_lower ? StarRole::stateful : StarRole::stateless);
+    EXPECT_EQ(role(b, *qb), a_is_lower ? StarRole::stateless : StarRole::stateful);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, StarByLoad, testing::Values(WireChoice::udp, WireChoice::automatic),
+                         [](const auto& p) { return std::string(p.param == WireChoice::udp ? "udp" : "shm"); });
+
 // ---- peers that do not play the other role
 
 class NoPartner : public testing::Test {

@@ -39,10 +39,12 @@ void StatelessSide::give_back(StatelessBlock& b) {
 void StatelessSide::renew(StatelessBlock& b) {
   const std::uint32_t number = blocks_.slot_of(b);
   const bool rung = b.context.rung;
+  const std::uint32_t slot = b.slot;
   timers_.remove(number);
   blocks_.make(number);
   b.context.make_stateless();
   b.context.timer = number;
+  b.slot = slot;
   b.context.rung = rung;  // it still stands among those that are to be heard
   b.generation = ++generations_[number];
 }

@@ -1,6 +1,7 @@
 #include "verbs/ibverbs/context.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <thread>
 
@@ -60,6 +61,13 @@ void Context::on_completion_event(std::uint32_t channel) {
 
 void Context::on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
   cm_port.deliver(from, to, mad);
+}
+
+void Context::on_moved(host::QueuePair& queue) {
+  QueuePair* const qp = qps[queue.slot()];
+  if (qp == nullptr) return;
+  // Whoever posts looks at it before he has the lock, to fetch ahead.
+  std::atomic_ref(qp->poster.context).store(queue.poster().context, std::memory_order_relaxed);
 }
 
 namespace {

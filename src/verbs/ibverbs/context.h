@@ -46,6 +46,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   // -- real::LaneOwner --
   void on_completion_event(std::uint32_t channel) override;
   void on_async_event() override;
+  void on_moved(host::QueuePair& queue) override;
   void on_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) override;
 
   // -- with the lane's lock held --

@@ -2,6 +2,7 @@
 #include "verbs/ibverbs/post.h"
 
 #include <array>
+#include <atomic>
 
 #include "host/write_work.h"
 #include "verbs/ibverbs/context.h"
@@ -159,11 +160,12 @@ int post_receives(ibv_recv_wr* wr, ibv_recv_wr** bad, Post&& post) {
 // With thousands of queue pairs each cache line of each counts. All that is needed of the object is in its first, and
 // the queue pair's context is on its way while the lock is taken.
 int post_send(ibv_qp* ibqp, ibv_send_wr* wr, ibv_send_wr** bad) {
-  const PostingPart& qp = ours(ibqp);
+  PostingPart& qp = ours(ibqp);
   Context& owner = *qp.owner;
   const host::Poster& poster = qp.poster;
-  prefetch(poster.context);
-  prefetch(&poster.context->sq);
+  const nic::Context* const context = std::atomic_ref(qp.poster.context).load(std::memory_order_relaxed);
+  prefetch(context);
+  prefetch(&context->sq);
   const Hold hold(owner);
   int code = hold ? 0 : EIO;
   if (code != 0) *bad = wr;

@@ -155,6 +155,7 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) try {
     if (code == EOPNOTSUPP && drains && qp.queue->block() != nullptr) explain_stateless("SQD state");
     return code;
   }
+  qp.owner->on_moved(*qp.queue);  // a reset ends what was agreed upon
   if ((attr_mask & IBV_QP_STATE) != 0) ibqp->state = attr->qp_state;
   qp.owner->lane.rang();
   return 0;

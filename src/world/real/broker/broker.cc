@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -335,8 +336,15 @@ class Broker {
     if (other != nullptr) {
       reply.local_peer.versions = other->hello.versions;
       reply.local_peer.roles = other->hello.roles;
+      reply.local_peer.connections = connections_of(*other);
     }
     asker.talk.say(reply);
+  }
+
+  // As the lane has written it to its status page.
+  static std::uint32_t connections_of(const Member& member) {
+    std::uint32_t count = 0;
+    return read_shared(member.shared_status.get(), offsetof(SharedStatus, connections), count) ? count : 0;
   }
 
   void introduce(Member& asker, const LocalPeerInfo& wanted) {
@@ -499,7 +507,8 @@ class Broker {
       .spoken =
           [this](const wire::Address& address, std::uint8_t lane_number) {
             const Member* member = member_at(address, lane_number);
-            return member != nullptr ? Spoken{member->hello.versions, member->hello.roles} : Spoken{};
+            return member != nullptr ? Spoken{member->hello.versions, member->hello.roles, connections_of(*member)}
+                                     : Spoken{};
           }};
 };
 

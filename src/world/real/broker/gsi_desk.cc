@@ -61,13 +61,15 @@ GsiDesk::Decision GsiDesk::judge(const wire::Flow& flow, std::string_view datagr
   return {};
 }
 
-// An answer is for whoever asked. A question is answered here; the lane it is about hears it too, and need not ask.
+// An answer is for whoever asked. A question is answered here; the lane it is about hears it too, and need not ask. An
+// offer is for the lane alone.
 GsiDesk::Decision GsiDesk::judge_vendor(const wire::Flow& flow, const wire::VendorMad& m, const Present& present) {
   if (m.is_answer) return {lane_of_id(static_cast<std::uint32_t>(m.transaction >> 32)), {}};
   const std::uint8_t lane_number = wire::lane_number(m.about);
+  if (m.roles.has(wire::StarRoles::kOffers)) return {lane_number, {}};
   std::array<std::byte, wire::kMadBytes> mad{};
   const Spoken spoken = present.spoken(flow.destination, lane_number);
-  wire::encode_vendor(wire::answer_to(m, spoken.versions, spoken.roles), mad);
+  wire::encode_vendor(wire::answer_to(m, spoken.versions, spoken.roles, spoken.connections), mad);
   return {lane_number, Datagram{back(flow), build_gsi(back(flow), psn_++, mad)}};
 }
 

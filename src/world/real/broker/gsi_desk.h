@@ -26,6 +26,7 @@ struct Datagram {
 struct Spoken {
   wire::DialectVersions versions{};
   wire::StarRoles roles{};
+  std::uint32_t connections = 0;
 };
 
 class GsiDesk {

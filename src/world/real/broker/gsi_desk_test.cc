@@ -44,6 +44,30 @@ class Desk : public testing::Test {
                                  .spoken = [](const auto&, auto) { return Spoken{}; }};
 };
 
+// A question is answered by the broker, an offer is for the lane alone: only it has the queue pair.
+TEST_F(Desk, HandsOnOffersAndAnswersQuestions) {
+  const wire::Flow flow{.source = kPeer, .destination = kOwn, .source_port = wire::kRocePort};
+  const GsiDesk::Present with_load{.is_there = present.is_there,
+                                   .spoken = [](const auto&, auto) { return Spoken{.connections = 5}; }};
+  for (const bool offers : {false, true}) {
+    std::array<std::byte, wire::kMadBytes> mad{};
+    wire::VendorMad said{.transaction = 1, .about = wire::Qpn(std::uint32_t{kLane} << wire::kLaneShift)};
+    if (offers) said.roles.bits = wire::StarRoles::kOffers;
+    wire::encode_vendor(said, mad);
+    const auto bytes = build_gsi(flow, 0, mad);
+    const std::string_view text(static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size());
+    const GsiDesk::Decision d = desk.judge(flow, text, services, with_load);
+    EXPECT_EQ(d.lane_number, kLane);
+    ASSERT_EQ(d.reply.has_value(), !offers);
+    if (offers) continue;
+    std::span<const std::byte> answer;
+    wire::VendorMad heard;
+    ASSERT_EQ(parse_gsi(d.reply->flow, d.reply->bytes, answer), Refusal::none);
+    ASSERT_EQ(wire::parse_vendor(answer, heard), Refusal::none);
+    EXPECT_EQ(heard.connections, 5U);
+  }
+}
+
 TEST_F(Desk, SaysGoodbyeForAKilledProgram) {
   for (std::uint32_t nth = 0; nth < 5; ++nth) accept(kPeer, nth);
   EXPECT_EQ(told(kPeer), 5U);

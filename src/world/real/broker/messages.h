@@ -14,7 +14,7 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 8;
+inline constexpr std::uint32_t kProtocolVersion = 9;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
 
@@ -53,6 +53,7 @@ struct LocalPeerInfo {
   std::uint32_t lane_number = 0;
   wire::DialectVersions versions{};  // in the answer to consult
   wire::StarRoles roles{};           // likewise
+  std::uint32_t connections = 0;     // likewise
   std::uint32_t address_count = 0;   // in an introduction: all that it has
   std::array<wire::Address, kMaxAddresses> addresses{};
 };

@@ -22,10 +22,10 @@ namespace weft::real {
   const bool speaks = settings.transport == TransportChoice::automatic || settings.transport == TransportChoice::srnic;
   return speaks ? wire::kDialectVersions : wire::DialectVersions{};
 }
-// Of StaR: that all its connections play, or that it follows a peer whose connections do.
+// Of StaR: that all its connections play, or that it chooses for each of them.
 [[nodiscard]] inline wire::StarRoles roles_of(const Settings& settings) {
   using Roles = wire::StarRoles;
-  if (settings.transport == TransportChoice::automatic) return {Roles::kFollows};
+  if (settings.transport == TransportChoice::automatic) return {Roles::kFollows | Roles::kChooses};
   if (settings.role == host::StarRole::none) return {};
   const std::uint8_t role = settings.role == host::StarRole::stateless ? Roles::kStateless : Roles::kStateful;
   return {static_cast<std::uint8_t>(role | Roles::kAlways)};

@@ -339,6 +339,7 @@ void Lane::Engine::hear_posts(host::StatelessSide& stateless) {
   stateless.take_posts(now, [&](nic::StatelessBlock& block) {
     learn_of(block);
     card_.on_stateless_post(now, block);
+    if (block.offered) offer(now, block);
   });
 }
 

@@ -121,8 +121,14 @@ class Lane::Engine : public PrintsStats {
   void learn_of(const nic::StatelessBlock& block);
   [[gnu::cold]] void look_for_partner(Time now, const nic::Context& c);
   [[gnu::cold]] void judge_partner(host::QueuePair& qp, wire::StarRoles peers);
-  void decide(host::QueuePair& qp, Negotiation::Outcome outcome);
-  [[gnu::cold]] void follow();
+  [[gnu::cold]] void note_state(Time now, std::uint32_t slot, const nic::Context& c);
+  void decide(host::QueuePair& qp, Negotiation::Outcome outcome, const Negotiation::Facts& peer);
+  void become_stateful(host::QueuePair& qp);
+  void become_stateless(host::QueuePair& qp);
+  [[gnu::cold]] void play_from_now(host::StarRole role);
+  void offer(Time now, const nic::StatelessBlock& block);
+  [[gnu::cold]] void on_offer(const wire::VendorMad& m);
+  void say(Negotiation::Question question);
   [[gnu::cold]] void consult(Time now, std::uint32_t slot);
   [[nodiscard]] std::optional<Message> ask_broker(const Negotiation::Peer& peer);
   Negotiation::Outcome begin_to_ask(Time now, const Negotiation::Connection& connection, bool broker_has_said);

@@ -1,10 +1,14 @@
 // Which dialect each reliable connection speaks: when a queue pair learns who its peer is, the peer's card is asked.
-// One that plays a role of StaR asks whether the peer plays the other, and breaks if it does not.
+// One that plays a role of StaR asks whether the peer plays the other, and breaks if it does not. One that may choose
+// takes a role by what the peer is (role_choice.h); if it becomes stateless it offers the state to its peer, with each
+// of the packets that move it: the peer's queue pair may speak something else until then, and its lane may have no
+// socket for StaR yet.
 #include <fmt/format.h>
 
 #include "world/real/broker/gsi.h"
 #include "world/real/lane/device_config.h"
 #include "world/real/lane/engine.h"
+#include "world/real/lane/role_choice.h"
 #include "world/real/os/clock.h"
 #include "world/real/settings/address_text.h"
 
@@ -16,6 +20,8 @@ using Outcome = Negotiation::Outcome;
 nic::Dialect dialect_of(Outcome outcome) {
   return outcome == Outcome::srnic ? nic::Dialect::srnic : nic::Dialect::roce;
 }
+
+Negotiation::Facts facts_of(const LocalPeerInfo& about) { return {about.roles, about.connections}; }
 
 // It knows its peer's address and number, and has not been told what to speak.
 bool awaits_dialect(const nic::Context& c) {
@@ -57,7 +63,7 @@ void Lane::Engine::hear_doorbell(Time now, std::uint32_t slot) {
 void Lane::Engine::learn_of(std::uint32_t slot) {
   const nic::Context& c = device_.card().contexts[slot];
   if (!journal_.has_seen(slot, c.state)) [[unlikely]]
-    journal_.note_state(effects_.look_at_clock(), slot, c.qpn, c.state);
+    note_state(effects_.look_at_clock(), slot, c);
   if (c.dialect == nic::Dialect::undecided) [[unlikely]]
     consult(effects_.look_at_clock(), slot);
   if (c.dialect == nic::Dialect::star) [[unlikely]]
@@ -67,10 +73,15 @@ void Lane::Engine::learn_of(std::uint32_t slot) {
 void Lane::Engine::learn_of(const nic::StatelessBlock& block) {
   const nic::Context& c = block.context;
   if (c.qpn.raw() == 0) return;  // destroyed before it was heard
-  const std::uint32_t slot = device_.card().contexts.size() + c.timer;
   const Time now = effects_.look_at_clock();
-  if (!journal_.has_seen(slot, c.state)) journal_.note_state(now, slot, c.qpn, c.state);
-  look_for_partner(now, c);
+  if (!journal_.has_seen(block.slot, c.state)) note_state(now, block.slot, c);
+  if (block.room == 0) look_for_partner(now, c);  // it has not heard of it
+}
+
+// Whoever asks about us hears how many connections we have.
+void Lane::Engine::note_state(Time now, std::uint32_t slot, const nic::Context& c) {
+  journal_.note_state(now, slot, c.qpn, c.state);
+  if (port_.is_open()) shared_status_->connections.store(device_.connections(), std::memory_order_relaxed);
 }
 
 // Nothing waits for the answer: if the peer is what it should be, it has heard of us when the answer comes.
@@ -80,11 +91,11 @@ void Lane::Engine::look_for_partner(Time now, const nic::Context& c) {
   const Negotiation::Connection connection{
       .own_address = device_.config().gids[c.gid_index], .peer_address = c.peer, .own = c.qpn, .peer = c.peer_qpn};
   const Negotiation::Peer peer = Negotiation::peer_of(connection);
-  if (negotiation_.is_asking(peer) || suits(qp->options().role, negotiation_.roles_of(now, peer))) return;
+  if (negotiation_.is_asking(peer) || suits(qp->options().role, negotiation_.facts_of(now, peer).roles)) return;
   const auto answer = ask_broker(peer);
   if (answer && answer->code == 0) {
     const LocalPeerInfo& about = answer->local_peer;
-    return judge_partner(*qp, negotiation_.learn(now, peer, about.versions, about.roles).roles);
+    return judge_partner(*qp, negotiation_.learn(now, peer, about.versions, facts_of(about)).roles);
   }
   begin_to_ask(now, connection, answer.has_value());
 }
@@ -105,20 +116,69 @@ void Lane::Engine::judge_partner(host::QueuePair& qp, wire::StarRoles peers) {
   device_.stateless()->break_off(device_.stateless()->of(c), nic::Status::retry_exceeded, Refusal::star_no_partner);
 }
 
-void Lane::Engine::decide(host::QueuePair& qp, Outcome outcome) {
-  if (outcome != Outcome::stateful) return qp.decide(dialect_of(outcome));
+void Lane::Engine::decide(host::QueuePair& qp, Outcome outcome, const Negotiation::Facts& peer) {
+  if (qp.context().dialect != nic::Dialect::undecided) return;
+  const Load load{.own = device_.connections(), .peers = peer.connections, .beyond = settings_.stateless_beyond};
+  const host::StarRole role = choose_role(roles_, peer.roles, load);
+  if (role == host::StarRole::stateful) return become_stateful(qp);
+  if (role == host::StarRole::stateless && qp.may_be_stateless()) return become_stateless(qp);
+  qp.decide(dialect_of(outcome));
+  if (!peer.roles.asks_for_stateless()) return;
+  fmt::print(
+      stderr,
+      "weft: the peer of queue pair 0x{:06x} is stateful in StaR and speaks nothing else, and this one cannot be "
+      "stateless: it has a shared receive queue, or too many elements or inline bytes in an entry\n",
+      qp.qpn().raw());
+}
+
+void Lane::Engine::become_stateful(host::QueuePair& qp) {
   qp.become_stateful();
-  follow();
+  play_from_now(host::StarRole::stateful);
+}
+
+void Lane::Engine::become_stateless(host::QueuePair& qp) {
+  play_from_now(host::StarRole::stateless);
+  qp.become_stateless();
+  owner_.on_moved(qp);
 }
 
 // The broker need not have answered for packets to be sent: what comes back before it has is said again.
-void Lane::Engine::follow() {
-  if (roles_.has(wire::StarRoles::kStateful)) return;
+void Lane::Engine::play_from_now(host::StarRole role) {
   Message m(Topic::play);
-  m.roles = roles_of(host::StarRole::stateful);
-  if (!broker_.say_at_once(m, {})) return;  // with the next connection
+  m.roles = roles_of(role);
+  if (roles_.has(m.roles.bits) || !broker_.say_at_once(m, {})) return;  // if it is not heard: with the next connection
   roles_.bits |= m.roles.bits;
   negotiation_.set_roles(roles_);
+}
+
+// The state of this connection waits for the peer to take it.
+void Lane::Engine::offer(Time now, const nic::StatelessBlock& block) {
+  const nic::Context& c = block.context;
+  if (!block.offered || !block.wants_migration || block.room != 0 || !port_.is_open()) return;
+  if (c.state != nic::QpState::rtr && c.state != nic::QpState::rts) return;
+  wire::StarRoles roles = roles_;
+  roles.bits |= wire::StarRoles::kOffers;
+  port_.set_now(now);
+  say({.from = device_.config().gids[c.gid_index],
+       .to = c.peer,
+       .mad = {.transaction = std::uint64_t{port_.lane_number()} << 56 | random_.next() >> 8,
+               .versions = versions_of(settings_),
+               .roles = roles,
+               .asker = c.qpn,
+               .about = c.peer_qpn}});
+  port_.flush();
+}
+
+// The peer is stateless, and our queue pair has heard nothing of it in anything else. If both offer, each because it
+// believed that it is much busier than the other, the one with the lower number takes the state.
+void Lane::Engine::on_offer(const wire::VendorMad& m) {
+  host::QueuePair* qp = device_.find_qp(m.about);
+  if (qp == nullptr || !roles_.has(wire::StarRoles::kChooses)) return;
+  if (qp->is_offered() && qp->qpn().raw() < m.asker.raw()) {
+    qp->take_back();
+    owner_.on_moved(*qp);
+  }
+  if (qp->may_choose_role()) become_stateful(*qp);
 }
 
 // Over the wire, while our broker has or has not said that it does not know the peer.
@@ -142,12 +202,14 @@ void Lane::Engine::consult(Time now, std::uint32_t slot) {
   if (outcome == Outcome::unknown) {
     const auto answer = ask_broker(peer);
     if (answer && answer->code == 0) {
-      outcome = negotiation_.learn(now, peer, answer->local_peer.versions, answer->local_peer.roles).outcome;
+      outcome = negotiation_.learn(now, peer, answer->local_peer.versions, facts_of(answer->local_peer)).outcome;
     } else {
       outcome = begin_to_ask(now, connection, answer.has_value());
     }
   }
-  if (outcome != Outcome::waiting) decide(*qp, outcome);
+  if (outcome == Outcome::waiting) return;
+  decide(*qp, outcome, negotiation_.facts_of(now, peer));
+  if (qp->block() != nullptr) hear_posts(*device_.stateless());
 }
 
 // A lane on this host is the broker's to tell of, at once and without the wire. The lane's lock is held meanwhile: a
@@ -163,19 +225,22 @@ void Lane::Engine::on_consulted(const Message& late) {
   const LocalPeerInfo& about = late.local_peer;
   const Negotiation::Peer peer{about.address.bytes, static_cast<std::uint8_t>(about.lane_number)};
   if (late.code != 0) return negotiation_.broker_does_not_know(clock_now(), peer);
-  settle_dialect(negotiation_.learn(clock_now(), peer, about.versions, about.roles));
+  settle_dialect(negotiation_.learn(clock_now(), peer, about.versions, facts_of(about)));
   if (device_.doorbells_waiting()) rang();
 }
 
 void Lane::Engine::negotiate(Time now) {
   port_.set_now(now);
-  const auto send = [&](const Negotiation::Question& q) {
-    std::array<std::byte, wire::kMadBytes> mad{};
-    wire::encode_vendor(q.mad, mad);
-    const wire::Flow flow{.source = q.from, .destination = q.to, .source_port = wire::kRocePort};
-    this->send(flow, build_gsi(flow, static_cast<std::uint32_t>(random_.next()), mad));
-  };
-  negotiation_.on_time(now, send, [&](const Negotiation::Settled& s) { settle_dialect(s); });
+  negotiation_.on_time(
+      now, [&](const Negotiation::Question& q) { say(q); }, [&](const Negotiation::Settled& s) { settle_dialect(s); });
+}
+
+void Lane::Engine::say(Negotiation::Question q) {
+  q.mad.connections = device_.connections();
+  std::array<std::byte, wire::kMadBytes> mad{};
+  wire::encode_vendor(q.mad, mad);
+  const wire::Flow flow{.source = q.from, .destination = q.to, .source_port = wire::kRocePort};
+  send(flow, build_gsi(flow, static_cast<std::uint32_t>(random_.next()), mad));
 }
 
 void Lane::Engine::settle_dialect(const Negotiation::Settled& settled) {
@@ -188,7 +253,7 @@ void Lane::Engine::settle_dialect(const Negotiation::Settled& settled) {
   });
   for (const wire::Qpn qpn : waiting) {
     host::QueuePair& qp = *device_.find_qp(qpn);
-    decide(qp, settled.outcome);
+    decide(qp, settled.outcome, {settled.roles, settled.connections});
     if (awaits_partner(qp)) judge_partner(qp, settled.roles);
   }
 }
@@ -203,6 +268,7 @@ bool Lane::Engine::heard_about_dialect(const wire::Flow& flow, std::span<const s
     settle_dialect(negotiation_.on_answer(now, flow.source, m));
   } else if ((settings_.transport == TransportChoice::automatic || roles_.any()) && is_credible(flow, m)) {
     settle_dialect(negotiation_.on_question(now, flow.source, m));
+    if (m.roles.has(wire::StarRoles::kOffers)) on_offer(m);
   }
   if (device_.doorbells_waiting()) rang();
   return true;

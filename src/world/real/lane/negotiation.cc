@@ -24,15 +24,15 @@ bool Negotiation::is_asking(const Peer& peer) const {
   return it != entries_.end() && it->second.asking;
 }
 
-wire::StarRoles Negotiation::roles_of(Time now, const Peer& peer) const {
+Negotiation::Facts Negotiation::facts_of(Time now, const Peer& peer) const {
   const auto it = entries_.find(peer);
-  return it != entries_.end() && now < it->second.until ? it->second.roles : wire::StarRoles{};
+  return it != entries_.end() && now < it->second.until ? it->second.facts : Facts{};
 }
 
 Negotiation::Settled Negotiation::learn(Time now, const Peer& peer, const wire::DialectVersions& versions,
-                                        wire::StarRoles roles) {
+                                        const Facts& facts) {
   make_room(now);
-  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, versions), roles, now + kCertain);
+  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, versions), facts, now + kCertain);
   plan_next();
   return settled;
 }
@@ -73,8 +73,8 @@ Negotiation::Settled Negotiation::on_answer(Time now, const wire::Address& from,
     return {.peer = peer, .outcome = Outcome::roce, .all_lanes = true};
   }
   const bool speaks = own_.lowest <= answer.chosen && answer.chosen <= own_.highest;
-  const Settled settled =
-      settle(peer, it->second, speaks ? answer.chosen : 0, answer.roles, it->second.asked + kCertain);
+  const Settled settled = settle(peer, it->second, speaks ? answer.chosen : 0, {answer.roles, answer.connections},
+                                 it->second.asked + kCertain);
   plan_next();
   return settled;
 }
@@ -82,21 +82,20 @@ Negotiation::Settled Negotiation::on_answer(Time now, const wire::Address& from,
 Negotiation::Settled Negotiation::on_question(Time now, const wire::Address& from, const wire::VendorMad& question) {
   make_room(now);
   const Peer peer{from.bytes, wire::lane_number(question.asker)};
-  const Settled settled =
-      settle(peer, entries_[peer], wire::common_version(own_, question.versions), question.roles, now + kHearsay);
+  const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, question.versions),
+                                 {question.roles, question.connections}, now + kHearsay);
   plan_next();
   return settled;
 }
 
-Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::uint8_t version, wire::StarRoles roles,
+Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::uint8_t version, const Facts& facts,
                                          Time until) {
-  const bool follows = own_roles_.has(wire::StarRoles::kFollows) && roles.asks_for_stateful();
-  entry.outcome = follows ? Outcome::stateful : version != 0 ? Outcome::srnic : Outcome::roce;
-  entry.roles = roles;
+  entry.outcome = version != 0 ? Outcome::srnic : Outcome::roce;
+  entry.facts = facts;
   entry.until = until;
   entry.asking = false;
   silent_.erase(peer.address);
-  return {.peer = peer, .outcome = entry.outcome, .roles = roles};
+  return {.peer = peer, .outcome = entry.outcome, .roles = facts.roles, .connections = facts.connections};
 }
 
 // Nobody at this address has answered, or somebody who knows nothing of it: no lane number of it needs to be asked now.

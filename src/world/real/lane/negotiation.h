@@ -17,9 +17,16 @@
 
 namespace weft::real {
 
+// What a peer is, besides what it speaks.
+struct PeerFacts {
+  wire::StarRoles roles{};
+  std::uint32_t connections = 0;
+};
+
 class Negotiation {
  public:
-  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce, stateful };
+  using Facts = PeerFacts;
+  enum class Outcome : std::uint8_t { unknown, waiting, srnic, roce };
 
   struct Peer {
     std::array<std::uint8_t, 16> address{};
@@ -40,7 +47,8 @@ class Negotiation {
     Peer peer{};
     Outcome outcome = Outcome::unknown;
     bool all_lanes = false;
-    wire::StarRoles roles{};  // of StaR, that the peer plays
+    wire::StarRoles roles{};        // of StaR, that the peer plays
+    std::uint32_t connections = 0;  // that it has
   };
 
   static constexpr std::uint32_t kTries = 5;
@@ -63,10 +71,11 @@ class Negotiation {
   [[nodiscard]] Outcome find(Time now, const Peer& peer) const;
   // Is it being asked?
   [[nodiscard]] bool is_asking(const Peer& peer) const;
-  // The roles of StaR that it is known to play. One that it did not play it may have begun to: it is asked again.
-  [[nodiscard]] wire::StarRoles roles_of(Time now, const Peer& peer) const;
+  // The roles of StaR that it is known to play, and its connections. A role that it did not play it may have begun to:
+  // it is asked again.
+  [[nodiscard]] Facts facts_of(Time now, const Peer& peer) const;
   // The lane number is a local peer's, and this is what it speaks.
-  Settled learn(Time now, const Peer& peer, const wire::DialectVersions& versions, wire::StarRoles roles = {});
+  Settled learn(Time now, const Peer& peer, const wire::DialectVersions& versions, const Facts& facts = {});
   // Begins to ask, unless that is under way: waiting. An address that was silent is asked again, but is roce meanwhile.
   // The upper byte of a transaction says whom the answer is for; all of it nobody can guess.
   // While our broker has not said whether it knows the peer, nobody gives up.
@@ -107,15 +116,15 @@ class Negotiation {
  private:
   struct Entry {
     Outcome outcome = Outcome::unknown;
-    wire::StarRoles roles{};
-    Time until = 0;  // they hold
+    Facts facts{};
+    Time until = 0;  // all this holds
     bool asking = false;
     Time asked = 0, due = 0, gives_up_from = 0;
     std::uint32_t tries = 0;
     Question question{};
   };
 
-  [[nodiscard]] Settled settle(const Peer& peer, Entry& entry, std::uint8_t version, wire::StarRoles roles, Time until);
+  [[nodiscard]] Settled settle(const Peer& peer, Entry& entry, std::uint8_t version, const Facts& facts, Time until);
   void fall_silent(Time now, const Peer& peer);
   void make_room(Time now);
   void plan_next();

@@ -260,16 +260,16 @@ TEST(NegotiationOfRoles, QuestionAndAnswerTellThem) {
   const Negotiation::Settled settled =
       asker.negotiation.on_answer(1, kThere, wire::answer_to(question, kRoceOnly, kStateful));
   EXPECT_EQ(settled.roles, kStateful);
-  EXPECT_TRUE(asker.negotiation.roles_of(1, settled.peer).has(wire::StarRoles::kStateful));
-  EXPECT_FALSE(asker.negotiation.roles_of(1, settled.peer).has(wire::StarRoles::kStateless));
+  EXPECT_TRUE(asker.negotiation.facts_of(1, settled.peer).roles.has(wire::StarRoles::kStateful));
+  EXPECT_FALSE(asker.negotiation.facts_of(1, settled.peer).roles.has(wire::StarRoles::kStateless));
 }
 
 TEST(NegotiationOfRoles, ALocalPeersAreWhatTheBrokerSays) {
   Side side;
   const Negotiation::Peer peer{kThere.bytes, 2};
-  EXPECT_EQ(side.negotiation.learn(0, peer, kRoceOnly, kStateful).roles, kStateful);
-  EXPECT_TRUE(side.negotiation.roles_of(0, peer).has(wire::StarRoles::kStateful));
-  EXPECT_FALSE(side.negotiation.roles_of(Negotiation::kCertain, peer).has(wire::StarRoles::kStateful))
+  EXPECT_EQ(side.negotiation.learn(0, peer, kRoceOnly, {kStateful}).roles, kStateful);
+  EXPECT_TRUE(side.negotiation.facts_of(0, peer).roles.has(wire::StarRoles::kStateful));
+  EXPECT_FALSE(side.negotiation.facts_of(Negotiation::kCertain, peer).roles.has(wire::StarRoles::kStateful))
       << "another's by now";
 }
 
@@ -284,21 +284,16 @@ TEST(NegotiationOfRoles, WhoIsSilentPlaysNone) {
   EXPECT_FALSE(side.negotiation.is_asking({kThere.bytes, 2}));
 }
 
-// Only who follows, and only one whose connections speak nothing else: others may be asked for srnic.
-TEST(NegotiationOfRoles, WhoFollowsBecomesStatefulForOneThatIsAlwaysStateless) {
-  using Roles = wire::StarRoles;
-  constexpr Roles kFollows{Roles::kFollows}, kAlwaysStateless{Roles::kStateless | Roles::kAlways};
-  const Negotiation::Peer peer{kThere.bytes, 2};
-  for (const Roles own : {kFollows, Roles{}}) {
-    for (const Roles theirs : {kAlwaysStateless, kStateless, Roles{Roles::kStateful | Roles::kAlways}, kFollows}) {
-      Side side;
-      side.negotiation.set_roles(own);
-      const bool follows = own == kFollows && theirs == kAlwaysStateless;
-      const Outcome expected = follows ? Outcome::stateful : Outcome::roce;
-      EXPECT_EQ(side.negotiation.learn(0, peer, kRoceOnly, theirs).outcome, expected);
-      EXPECT_EQ(side.negotiation.find(1, peer), expected);
-    }
-  }
+TEST(NegotiationOfRoles, AnswersQuestionsAndTheBrokerTellHowManyConnectionsAPeerHas) {
+  Side asker, asked;
+  (void)asker.wants(0, connection());
+  wire::VendorMad question = asker.asked.at(0).mad;
+  question.connections = 1000;
+  EXPECT_EQ(asked.negotiation.on_question(0, kHere, question).connections, 1000U);
+  const wire::VendorMad answer = wire::answer_to(question, kOurs, {}, 2000);
+  EXPECT_EQ(asker.negotiation.on_answer(1, kThere, answer).connections, 2000U);
+  EXPECT_EQ(asker.negotiation.facts_of(1, {kThere.bytes, 2}).connections, 2000U);
+  EXPECT_EQ(asker.negotiation.learn(2, {kThere.bytes, 3}, kOurs, {{}, 3000}).connections, 3000U);
 }
 
 // It may have begun to play one since: who needs it asks again.
@@ -306,7 +301,7 @@ TEST(NegotiationOfRoles, OneThatWasNotPlayedIsAskedForAgain) {
   Side side;
   (void)side.wants(0, connection());
   (void)side.negotiation.on_answer(1, kThere, wire::answer_to(side.asked.at(0).mad, kOurs));
-  EXPECT_FALSE(side.negotiation.roles_of(1, {kThere.bytes, 2}).has(wire::StarRoles::kStateful));
+  EXPECT_FALSE(side.negotiation.facts_of(1, {kThere.bytes, 2}).roles.has(wire::StarRoles::kStateful));
   EXPECT_EQ(side.negotiation.ask(2, connection(), 7), Outcome::waiting);
   side.pass(2);
   ASSERT_EQ(side.asked.size(), 2U);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "world/real/os/descriptor.h"
 
@@ -29,6 +30,12 @@ inline bool has_for_ever(int fd, std::size_t bytes) {
   struct stat facts {};
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &facts) == 0 &&
          facts.st_size >= static_cast<off_t>(bytes);
+}
+
+// A copy of what stands there now, without mapping it. False: nothing does.
+template <class T>
+bool read_shared(int fd, std::size_t at, T& out) {
+  return pread(fd, &out, sizeof out, static_cast<off_t>(at)) == static_cast<ssize_t>(sizeof out);
 }
 
 template <class T>

@@ -81,6 +81,15 @@ std::string read_role(std::string_view value, Settings& settings) {
   return read_word(value, kWords, settings.role);
 }
 
+std::string read_stateless_beyond(std::string_view value, Settings& settings) {
+  std::uint32_t number = 0;
+  if (!read_whole(value, number) || number > kMaxQps) {
+    return quoted(value) + " is not a whole number from 0 to " + std::to_string(kMaxQps);
+  }
+  settings.stateless_beyond = number;
+  return {};
+}
+
 std::string read_congestion(std::string_view value, Settings& settings) {
   using Choice = nic::CongestionControl;
   static constexpr std::array kWords{Word<Choice>{"dctcp", Choice::dctcp}, Word<Choice>{"none", Choice::none}};
@@ -218,6 +227,9 @@ constexpr std::array kSettings{
             read_transport},
     Setting{"role", "WEFT_ROLE", "stateless|stateful",
             "Who keeps the state of connections in star: the peer's card, or this one", read_role},
+    Setting{"stateless_beyond", "WEFT_STATELESS_BEYOND", "N",
+            "Connections beyond which, in auto, peers with fewer are asked to keep the state; 0: none are",
+            read_stateless_beyond},
     Setting{"cc", "WEFT_CC", "dctcp|none", "Congestion control of srnic connections", read_congestion},
     Setting{"window", "WEFT_WINDOW", "N", "Packets of a connection that may be under way", read_window},
     Setting{"bitmaps", "WEFT_BITMAPS", "both|responder",

@@ -29,6 +29,8 @@ struct Settings {
   std::vector<wire::Address> addresses;  // of the device's port; empty: machine_addresses()
   TransportChoice transport = TransportChoice::automatic;
   host::StarRole role = host::StarRole::none;  // of reliable connections, if the transport is star, and only then
+  // With transport automatic: so many connections this card keeps state for, whoever its peers are; 0: for all.
+  std::uint32_t stateless_beyond = 10'000;
   nic::CongestionControl congestion = nic::CongestionControl::dctcp;
   std::optional<std::uint32_t> window{};  // packets of a connection under way
   bool requester_bitmaps = true;

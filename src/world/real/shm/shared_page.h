@@ -17,6 +17,8 @@ struct SharedStatus {
   std::atomic<std::uint32_t> takes_bursts{0};
   // It may mark packets that it sends as a congested switch would.
   std::atomic<std::uint32_t> marks{0};
+  // Reliable queue pairs that the lane has: its broker tells those who ask.
+  std::atomic<std::uint32_t> connections{0};
   // Room in the lane's UDP sockets, in bytes as the kernel counts them. A datagram that finds a socket's buffer full is
   // lost without a word; on one host that need not be: senders count what they send, the receiver what it has taken.
   alignas(64) std::atomic<std::int64_t> udp_sent{0};
