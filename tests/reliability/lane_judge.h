@@ -68,6 +68,7 @@ class LaneJudge {
   [[nodiscard]] bool fits(std::size_t stop, std::span<const Answer> answers) const;
   [[nodiscard]] bool some_packets_of(const Bytes& before, const Bytes& actual, std::span<const Piece> place,
                                      const Bytes& message) const;
+  [[nodiscard]] Bytes came_ahead(const Step& step) const;
   [[nodiscard]] std::span<const Piece> open_receive(std::size_t step) const;
   void take_leftovers(std::size_t stop, std::span<const Answer> answers);
 
@@ -78,6 +79,7 @@ class LaneJudge {
   void judge_unreliable_write(const Step& step);
   void forgive_leftovers();
 
+  [[nodiscard]] bool is_star() const { return case_.program.bed.dialect == nic::Dialect::star; }
   [[nodiscard]] static Bytes gather(const Bytes& memory, std::span<const Piece> pieces);
   void take_actual(std::size_t host, Piece piece);
 

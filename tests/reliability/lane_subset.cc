@@ -1,4 +1,4 @@
-// What a broken srnic connection may leave behind. Packets are placed as they come, so of work that was not finished
+// What a broken srnic or StaR connection may leave behind. Packets are placed as they come, so of work that was not finished
 // any packet may be in memory and any may not; other bytes never are. What has an order keeps it: READs and atomics are
 // carried out and messages are received in program order, each when all before it is complete.
 #include <algorithm>
@@ -55,7 +55,9 @@ bool LaneJudge::fits(std::size_t stop, std::span<const Answer> answers) const {
   for (std::size_t i = 0; i < lane_.steps.size(); ++i) {
     const Step& step = lane_.steps[i];
     // What was not carried out has not been answered.
-    if (nic::reads_back(step.kind) && i >= stop && !some_packets_of(home_, here, step.local, {})) return false;
+    if (nic::reads_back(step.kind) && i >= stop && !some_packets_of(home_, here, step.local, came_ahead(step))) {
+      return false;
+    }
     const auto word = [&](const Bytes& memory) { return &memory[step.remote]; };
     if (nic::is_atomic(step.kind)) {
       if (std::memcmp(word(away_), word(there), 8) != 0) return false;
@@ -69,12 +71,27 @@ bool LaneJudge::fits(std::size_t stop, std::span<const Answer> answers) const {
   return true;
 }
 
+// What a READ may bring that nothing else says was carried out. In StaR it does not wait for work before it whose memory
+// is elsewhere, or whose bytes are in their place already. So it may have brought what is there now, too.
+LaneJudge::Bytes LaneJudge::came_ahead(const Step& step) const {
+  if (!is_star() || step.kind != WorkKind::read || step.remote_key == kWrongKey) return {};
+  const std::array source{Piece{step.remote, step.length()}};
+  const Bytes now = gather(case_.outcome.arenas[receiver_], source);
+  const Bytes landed = gather(case_.outcome.arenas[sender_], step.local);
+  Bytes bytes = gather(away_, source);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (landed[i] == now[i]) bytes[i] = now[i];
+  }
+  return bytes;
+}
+
 // Every packet's worth of the place holds what it held before, or what the message has there. The message may be
 // shorter than the place: what is behind it is as before.
 bool LaneJudge::some_packets_of(const Bytes& before, const Bytes& actual, std::span<const Piece> place,
                                 const Bytes& message) const {
   const Bytes old = gather(before, place), now = gather(actual, place);
-  const std::size_t mtu = channel_.qps[case_.direction].mtu;
+  // StaR's packets also end where a piece of memory ends, on either side.
+  const std::size_t mtu = is_star() ? 1 : channel_.qps[case_.direction].mtu;
   for (std::size_t from = 0; from < now.size();) {
     const bool sent = from < message.size();
     const std::size_t to = sent ? std::min(from + mtu, std::min(message.size(), now.size())) : now.size();
@@ -103,6 +120,9 @@ void LaneJudge::take_leftovers(std::size_t stop, std::span<const Answer> answers
   for (std::size_t i = stop; i < lane_.steps.size(); ++i) {
     const Step& step = lane_.steps[i];
     if (is_write(step.kind)) take_actual(receiver_, {step.remote, step.length()});
+    if (is_star() && step.kind == WorkKind::read) {
+      for (const Piece& p : step.local) take_actual(sender_, p);
+    }
     if (!consumes_receive(step.kind)) continue;
     for (const Piece& p : open_receive(i)) take_actual(receiver_, p);
   }

@@ -53,5 +53,21 @@ TEST(StarPosts, ThatTheCardTellsOfByItselfAreToldAgain) {
   }
 }
 
+// The second SEND has waited long enough for a receive while the first is still on its way.
+TEST(StarPosts, WorkThatFindsNoReceiveFailsAfterTheWorkBeforeIt) {
+  BedSpec spec = star_bed();
+  spec.link.bits_per_second = 1'000'000'000;
+  Bed bed(spec);
+  QpSpec impatient;
+  impatient.rnr_retry = 1;
+  impatient.min_rnr_timer = 1;
+  auto [a, b] = bed.connect(impatient);
+  a.receive(1, {{0, 32768}});
+  b.post({.id = 1, .kind = WorkKind::send, .local = {{0, 32768}}});
+  b.post({.id = 2, .kind = WorkKind::send, .local = {{0, 64}}});
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(statuses(b.node()), testing::ElementsAre(Status::success, Status::rnr_retry_exceeded));
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -312,6 +312,7 @@ class StarOperations {
                                  : star_patience(core_.state.config.ack_timeout(c.ack_timeout),
                                                  c.retry_count);  // the post may have been lost on its way
     if (retries == kForEver || now - s.not_ready_since < most) return false;
+    if (side == StarLink::remote && s.ripened != s.begun) return false;  // work ends in its order
     core_.count(Counter::retry_rnr_exceeded_err);
     if (side == StarLink::own) return fail_next(c, Status::rnr_retry_exceeded, Refusal::rnr_retry_exceeded);
     end_remote_badly(l, s.begun, Status::rnr_retry_exceeded, Refusal::rnr_retry_exceeded);

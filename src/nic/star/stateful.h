@@ -308,13 +308,17 @@ class Stateful {
     op.status = f.stream == StarLink::own ? Status::local_protection : Status::remote_access;
     op.reason = why;
   }
+  // One that breaks the stateless side is the last of its CQEP. What is announced behind it comes too late, and the
+  // answer to the next CQEP says so.
   void send_completions(Context& c) {
     StarLink& l = *c.link;
     constexpr std::uint32_t most = wire::kStarControlBytes / wire::StarDone::kBytes;
+    const std::uint32_t count = std::min(l.dones_posted - l.dones_heard, most);
+    constexpr auto success = static_cast<std::uint8_t>(Status::success);
+    std::uint32_t n = 1;
+    while (n < count && l.dones[(l.dones_heard + n - 1) % StarLink::kDones].status == success) ++n;
     l.dones_under_way = true;
-    send(c, {.kind = Flight::Kind::completions,
-             .offset = l.dones_heard,
-             .bytes = std::min(l.dones_posted - l.dones_heard, most)});
+    send(c, {.kind = Flight::Kind::completions, .offset = l.dones_heard, .bytes = n});
   }
   void transmit_completions(Context& c, wire::Psn psn, const Flight& f) {
     StarLink& l = *c.link;
@@ -392,11 +396,12 @@ class Stateful {
     return false;
   }
   // The stateless card's clock is further than we thought: the two run apart while a connection is idle, or one stood
-  // still. The answer tells the time, so the packet is sent again with a later expiry. Not a sign that all is well: on
-  // a path that takes longer than packets live, only longer timeouts help.
+  // still. The answer tells the time, so the packet is sent again with a later expiry. Or its way takes longer than it
+  // may live: a longer timeout gives it a longer life.
   static void came_late(StarLink& l, wire::Psn psn) {
     Flight& f = l.flight(psn);
     if (!f.lost) lose(l, f);
+    if (l.backoff < kMostBackoff) ++l.backoff;
     unblock(l);
   }
   // The epoch of its capability has ended: a new one is asked for, and the packet is sent again with it.
