@@ -58,6 +58,9 @@ struct CardConfig {
   // -- StaR: a packet that changes memory is good for at least so long; then copies of it are stale.
   Time star_lifetime = microseconds(200);
   Time star_silence = microseconds(20);  // beyond the usual time of an answer: then the packet counts as lost
+  // A stateless card that trusts its peers' cards, as the paper's does: packets need no capability, carry no extension,
+  // and are not checked beyond the bounds of registered memory. For comparisons on networks where everybody is trusted.
+  bool star_trust = false;
 
   [[nodiscard]] constexpr Time rnr_delay(std::uint8_t code) const { return wire::rnr_delay(code, nanosecond); }
   [[nodiscard]] constexpr Time ack_timeout(std::uint8_t code) const { return wire::ack_timeout(code, nanosecond); }

@@ -36,7 +36,15 @@ struct OutPacket {
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
-enum class OnChip : std::uint8_t { context, region, completion_queue, shared_receive_queue, translation };
+// `capability` is a unit: a MAC is computed (StaR).
+enum class OnChip : std::uint8_t {
+  context,
+  region,
+  completion_queue,
+  shared_receive_queue,
+  translation,
+  capability,
+};
 // What the card reads in host memory. The last group is what a card may keep on chip while it is under way; one that
 // keeps nothing reads it again whenever it hears something of it.
 enum class BusRead : std::uint8_t {
@@ -54,9 +62,10 @@ enum class BusRead : std::uint8_t {
   saved_response,     // a READ or atomic that is being answered
   reorder_note,       // how a packet ends that came out of order
   retry,              // what is to be sent again
+  remote_work,        // an entry of the stateless side (nic/star/link.h)
 };
 // What the card writes to host memory, besides payload and completions. Nothing waits for it.
-enum class BusWrite : std::uint8_t { atomic, block, work_under_way, saved_response, reorder_note, retry };
+enum class BusWrite : std::uint8_t { atomic, block, work_under_way, saved_response, reorder_note, retry, remote_work };
 
 // clang-format off
 enum class EventKind : std::uint8_t {

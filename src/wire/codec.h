@@ -26,7 +26,7 @@ constexpr std::size_t datagram_bytes(Opcode opcode, std::size_t payload_bytes) {
 }
 
 // Writes BTH and the opcode's extensions, or StaR's header and extension, and returns how many bytes they are
-// (info(opcode).header_bytes). The caller sets bth.pad. An opcode that is not known has no headers: nothing is written
+// (wire/star.h, header_bytes). The caller sets bth.pad. An opcode that is not known has no headers: nothing is written
 // and 0 returned.
 std::size_t encode_headers(const Headers& headers, std::span<std::byte, kMaxHeaderBytes> out);
 

@@ -6,6 +6,7 @@
 
 #include "base/canary.h"
 #include "wire/datagram.h"
+#include "wire/star.h"
 
 namespace weft::wire {
 namespace {
@@ -83,15 +84,15 @@ std::size_t encode_datagram(Headers headers, std::span<const std::byte> payload,
     std::size_t bytes;
   };
   if (payload.size() > kMaxUdpPayloadBytes - kMaxHeaderBytes - kIcrcBytes - 3) return 0;
-  const std::size_t bytes = datagram_bytes(headers.bth.opcode, payload.size());
+  const std::size_t bytes = header_bytes(headers) + payload.size() + pad_for(payload.size()) + kIcrcBytes;
   if (out.size() < bytes) return 0;
   headers.bth.pad = pad_for(payload.size());
   std::array<std::byte, kMaxHeaderBytes> encoded;
-  const std::size_t header_bytes = encode_headers(headers, encoded);
-  if (header_bytes == 0) return 0;
-  std::memcpy(out.data(), encoded.data(), header_bytes);
+  const std::size_t written = encode_headers(headers, encoded);
+  if (written == 0) return 0;
+  std::memcpy(out.data(), encoded.data(), written);
   const Piece piece{payload.data(), payload.size()};
-  encode_behind_headers(headers, std::span(&piece, payload.empty() ? 0 : 1), out.data() + header_bytes);
+  encode_behind_headers(headers, std::span(&piece, payload.empty() ? 0 : 1), out.data() + written);
   seal_datagram(flow, out.first(bytes), ident);
   return bytes;
 }

@@ -57,7 +57,7 @@ std::size_t encode_star_headers(const Headers& h, std::span<std::byte> out) {
                     .opt = StarView::opt(h),
                     .migrates = h.bth.solicited,
                     .answer = h.bth.ack_request,
-                    .extended = true,
+                    .extended = !StarView::plain(h),
                     .lane = StarView::lane(h),
                     .qpn = h.bth.destination,
                     .psn = h.bth.psn,
@@ -65,6 +65,7 @@ std::size_t encode_star_headers(const Headers& h, std::span<std::byte> out) {
                     .length = static_cast<std::uint16_t>(h.reth.length)};
   header.checksum = header.checksum_of();
   header.encode(out.first<StarHeader::kBytes>());
+  if (!header.extended) return StarHeader::kBytes;
   const auto extension = out.subspan<StarHeader::kBytes>();
   if (is_to_stateless(h.bth.opcode)) {
     StarView::guard(h).encode(extension.first<StarGuard::kBytes>());
@@ -76,13 +77,14 @@ std::size_t encode_star_headers(const Headers& h, std::span<std::byte> out) {
 
 Refusal parse_star(std::span<const std::byte> udp_payload, Packet& out) {
   const bool to_stateless = out.flow.to == UdpPort::stateless;
-  const std::size_t header_bytes = to_stateless ? kStarDownBytes : kStarUpBytes;
-  if (udp_payload.size() < header_bytes + kIcrcBytes) return Refusal::truncated;
+  if (udp_payload.size() < StarHeader::kBytes + kIcrcBytes) return Refusal::truncated;
   const StarHeader header = StarHeader::decode(udp_payload.first<StarHeader::kBytes>());
+  const std::size_t header_bytes = !header.extended ? StarHeader::kBytes : to_stateless ? kStarDownBytes : kStarUpBytes;
+  if (udp_payload.size() < header_bytes + kIcrcBytes) return Refusal::truncated;
   Headers& h = out.headers;
   h.bth = Bth{};
   if (header.checksum != header.checksum_of()) return Refusal::star_bad_checksum;
-  if (!header.extended || !opcode_at(header.type, to_stateless, h.bth.opcode)) return Refusal::unknown_opcode;
+  if (!opcode_at(header.type, to_stateless, h.bth.opcode)) return Refusal::unknown_opcode;
   const auto extension = udp_payload.subspan(StarHeader::kBytes);
   const std::size_t body = udp_payload.size() - header_bytes - kIcrcBytes;
   const bool asks = h.bth.opcode == Opcode::star_gd;
@@ -93,7 +95,9 @@ Refusal parse_star(std::span<const std::byte> udp_payload, Packet& out) {
   h.bth.ack_request = header.answer;
   h.bth.destination = header.qpn;
   h.bth.psn = header.psn;
-  if (to_stateless) {
+  if (!header.extended) {
+    to_stateless ? StarView::set_guard(h, {}) : StarView::set_answer(h, {});
+  } else if (to_stateless) {
     StarView::set_guard(h, StarGuard::decode(extension.first<StarGuard::kBytes>()));
   } else {
     const StarAnswer answer = StarAnswer::decode(extension.first<StarAnswer::kBytes>());
@@ -104,6 +108,7 @@ Refusal parse_star(std::span<const std::byte> udp_payload, Packet& out) {
   h.reth.length = header.length;
   StarView::set_opt(h, header.opt);
   StarView::set_lane(h, header.lane);
+  if (!header.extended) StarView::set_plain(h);
   out.payload = udp_payload.subspan(header_bytes, payload);
   return Refusal::none;
 }

@@ -10,7 +10,9 @@
 //   |          LEN          |        CHECKSUM         |
 //
 // The paper leaves open whose QPN it is: the stateful side's, in both directions. Its reserved byte is ours: X says
-// that an extension follows, and the stateless program's lane number steers packets to it.
+// that an extension follows, and the stateless program's lane number steers packets to it. A packet without extension
+// is the paper's own: a card takes it only if it trusts its peers (nic::CardConfig::star_trust). ADDR of such a CQEP or
+// EA names the stateless queue pair's block.
 #pragma once
 
 #include <array>
@@ -175,9 +177,21 @@ struct StarView {
   static StarAnswer answer(const Headers& h) { return {static_cast<Refusal>(h.aeth.syndrome), h.immediate.value}; }
   static void set_opt(Headers& h, StarOpt opt) { h.aeth.msn = Msn(static_cast<std::uint32_t>(opt)); }
   static StarOpt opt(const Headers& h) { return static_cast<StarOpt>(h.aeth.msn.raw() & 3); }
+  // The packet has an extension, until set_plain() says that it has none.
   static void set_lane(Headers& h, std::uint8_t lane) { h.deth.source = Qpn(lane); }
+  static void set_plain(Headers& h) { h.deth.source = Qpn(h.deth.source.raw() | kPlain); }
+  static bool plain(const Headers& h) { return (h.deth.source.raw() & kPlain) != 0; }
   static std::uint8_t lane(const Headers& h) { return static_cast<std::uint8_t>(h.deth.source.raw() & 0x7F); }
+
+ private:
+  static constexpr std::uint32_t kPlain = 0x80;
 };
+
+// Of a packet's headers behind UDP, which StaR's opcodes alone do not tell.
+inline std::size_t header_bytes(const Headers& h) {
+  const OpcodeInfo& o = info(h.bth.opcode);
+  return o.verb == Verb::star && StarView::plain(h) ? StarHeader::kBytes : o.header_bytes;
+}
 
 // The lane that a packet is for (wire/lane_number.h). The QPN of StaR's packets is always the stateful side's.
 inline std::uint8_t lane_number(const Flow& flow, const Headers& h) {

@@ -143,6 +143,7 @@ struct StarInitial {
   std::uint8_t epoch = 0;                                    // of `control`
   std::uint8_t rnr_retry = 0, min_rnr_timer = 0, saved = 0;  // saved: atomics that it can replay
   bool broken = false;                                       // it has broken, and takes nothing more
+  bool trusts = false;                                       // it wants no capabilities: packets need no extension
   StarMac control{};                                         // of the capability for the block
   friend constexpr bool operator==(const StarInitial&, const StarInitial&) = default;
 
@@ -153,7 +154,8 @@ struct StarInitial {
             .rnr_retry = get<std::uint8_t, 17>(b),
             .min_rnr_timer = get<std::uint8_t, 18>(b),
             .saved = get<std::uint8_t, 19>(b),
-            .broken = get<std::uint8_t, 21>(b) != 0,
+            .broken = (get<std::uint8_t, 21>(b) & 1) != 0,
+            .trusts = (get<std::uint8_t, 21>(b) & 2) != 0,
             .control = get_array<24, 16, std::uint8_t>(b)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
@@ -164,11 +166,11 @@ struct StarInitial {
     put<std::uint8_t, 17>(b, rnr_retry);
     put<std::uint8_t, 18>(b, min_rnr_timer);
     put<std::uint8_t, 19>(b, saved);
-    put<std::uint32_t, 20>(b, broken ? 1U << 16 : 0);
+    put<std::uint32_t, 20>(b, (broken ? 1U << 16 : 0) | (trusts ? 2U << 16 : 0));
     put_array<24>(b, control);
   }
 };
-static_assert(round_trips(StarInitial{Qpn(1), 2, 3, 4, 5, 6, true, {7}}));
+static_assert(round_trips(StarInitial{Qpn(1), 2, 3, 4, 5, 6, true, true, {7}}));
 
 // In an EA to the stateless side: what has been heard of its posts, and how many entries there is room for.
 struct StarHeard {

@@ -86,6 +86,30 @@ TEST(StarWire, EveryPacketSurvivesItsWayThroughBytes) {
   }
 }
 
+// The paper's own packet: X is 0, and nothing stands behind the header.
+TEST(StarWire, APlainPacketHas20BytesAndSurvivesItsWay) {
+  for (const Opcode opcode : kAll) {
+    Headers h = headers_of(opcode);
+    StarView::set_plain(h);
+    EXPECT_EQ(header_bytes(h), 20U);
+    const std::vector<std::byte> payload(payload_bytes_of(opcode), std::byte{0x77});
+    std::vector<std::byte> bytes(4096);
+    bytes.resize(encode_datagram(h, payload, flow_to(port_of(opcode)), bytes));
+    EXPECT_EQ(bytes.size(), 20U + payload.size() + 4);
+    EXPECT_TRUE(icrc_matches(flow_to(port_of(opcode)), bytes));
+    Packet p;
+    ASSERT_EQ(parse_at(port_of(opcode), bytes, p), Refusal::none) << info(opcode).name;
+    EXPECT_TRUE(StarView::plain(p.headers));
+    EXPECT_EQ(p.headers.bth, h.bth);
+    EXPECT_EQ(p.headers.reth.address, h.reth.address);
+    EXPECT_EQ(StarView::lane(p.headers), 0x5A);
+    EXPECT_EQ(StarView::guard(p.headers).capability.mac, StarMac{}) << "nothing of an earlier packet";
+    EXPECT_EQ(StarView::answer(p.headers).refusal, Refusal::none);
+    EXPECT_EQ(p.payload.size(), payload.size());
+  }
+  EXPECT_EQ(header_bytes(headers_of(Opcode::star_rd)), 60U);
+}
+
 TEST(StarWire, ATypeAtTheWrongPortIsRefused) {
   for (const Opcode opcode : kAll) {
     if (opcode == Opcode::star_ea || opcode == Opcode::star_ea_up) continue;  // EA goes both ways

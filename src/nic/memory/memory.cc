@@ -67,6 +67,15 @@ Region* MemoryGate::find(wire::Key key) {
   return r.kind != RegionKind::free && r.key == key ? &r : nullptr;
 }
 
+const Region* MemoryGate::find_covering(std::uint64_t address, std::uint64_t length) const {
+  for (std::size_t slot = 0; slot < regions_.size(); ++slot) {
+    const Region& r = regions_[slot];
+    if (r.kind != RegionKind::region || address < r.base) continue;
+    if (address - r.base <= r.length && length <= r.length - (address - r.base)) return &r;
+  }
+  return nullptr;
+}
+
 Region* MemoryGate::find_variant(wire::Key key) {
   Region& r = regions_[slot_of(key)];
   return r.kind != RegionKind::free && (r.key.raw() ^ key.raw()) <= 0xFF ? &r : nullptr;

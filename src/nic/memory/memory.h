@@ -84,6 +84,8 @@ class MemoryGate {
   void set_table(Region& region, const TranslationEntry* table);
   void remove(Region& region);
   [[nodiscard]] Region* find(wire::Key key);
+  // One that has all of these bytes; nullptr: none. Looks at all of them.
+  [[nodiscard]] const Region* find_covering(std::uint64_t address, std::uint64_t length) const;
   // The same object whatever variant its key has now: windows change theirs with every binding.
   [[nodiscard]] Region* find_variant(wire::Key key);
 

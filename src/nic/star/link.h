@@ -90,6 +90,7 @@ struct StarLink {
   bool remote_broken = false;  // the stateless side's queue pair has been told to break, or has
   bool gone = false;           // it takes no completions any more
   bool owes_migration_ack = false;
+  bool trusted = false;  // the stateless card wants no capabilities (CardConfig::star_trust)
   wire::Qpn remote_qpn{};
   wire::Capability control{};                                // for the stateless side's block
   std::uint8_t rnr_retry = 7, min_rnr_timer = 0, saved = 0;  // the stateless side's

@@ -262,7 +262,7 @@ class StarOperations {
     using R = wire::StarRights;
     StarLink& l = *c.link;
     const bool by_key = StarContents<W>::is_by_key(StarLink::own, w.kind);
-    if (!by_key || (w.length == 0 && !is_atomic(w.kind))) return true;
+    if (!by_key || l.trusted || (w.length == 0 && !is_atomic(w.kind))) return true;
     if (w.key == 0) return fail_next(c, Status::remote_access, Refusal::peer_access_error);  // nobody's
     const wire::Capability* g = StarContents<W>::granted(l, wire::Key(w.key));
     if (g == nullptr) {
@@ -284,6 +284,7 @@ class StarOperations {
     }
     op.receive = l.receives_taken;
     const RemoteWork& r = l.receives[op.receive % StarLink::kRemote];
+    core_.world.read(BusRead::remote_work, &r, sizeof r);
     const bool lands = w.kind != WorkKind::write_immediate && w.length != 0;
     const bool fits = w.length <= r.length;
     if (!lands || (fits && r.refusal == Refusal::none)) return true;
@@ -325,6 +326,7 @@ class StarOperations {
     StarLink& l = *c.link;
     StarStream& s = l.streams[StarLink::remote];
     const RemoteWork& w = StarContents<W>::remote_work(l, op);
+    core_.world.read(BusRead::remote_work, &w, sizeof w);
     op.kind = w.kind;
     op.length = w.length;
     const bool all_before = s.ripened == s.begun;

@@ -17,6 +17,7 @@
 #include "nic/star/contents.h"
 #include "nic/star/link.h"
 #include "nic/star/operations.h"
+#include "nic/star/posted_entry.h"
 #include "wire/lane_number.h"
 
 namespace weft::nic {
@@ -59,8 +60,10 @@ class Stateful {
 
   void on_packet(Context& c, const wire::Packet& p) {
     StarLink& l = *c.link;
-    l.clock = wire::StarView::answer(p.headers).clock;
-    l.clock_at = core_.now();
+    if (!wire::StarView::plain(p.headers)) {
+      l.clock = wire::StarView::answer(p.headers).clock;
+      l.clock_at = core_.now();
+    }
     if (p.headers.bth.opcode == wire::Opcode::star_wqep) {
       on_wqep(c, p);
     } else {
@@ -251,12 +254,18 @@ class Stateful {
   }
   void guard(const Context& c, wire::Headers& h, const wire::Capability& shown, Time good_for) {
     const StarLink& l = *c.link;
+    if (l.trusted) return show_nothing(c, h, shown);
     const Time since = core_.now() - l.clock_at + good_for;
     const std::uint64_t address = h.reth.address;
     const std::uint32_t length = h.reth.length;
     wire::StarView::set_guard(h, {shown, l.clock + static_cast<std::uint32_t>(since / microsecond())});
     h.reth.address = address;
     h.reth.length = length;
+  }
+  // The stateless card wants no capability. Where one would have named a block, ADDR does.
+  static void show_nothing(const Context& c, wire::Headers& h, const wire::Capability& shown) {
+    if (&shown == &c.link->control) h.reth.address = shown.base;
+    wire::StarView::set_plain(h);
   }
   void send_scratch(std::size_t bytes) {
     core_.out.headers.reth.length = static_cast<std::uint32_t>(bytes);
@@ -503,6 +512,7 @@ class Stateful {
     l.saved = initial.saved;
     if (first) l.heard_at = core_.now();
     if (initial.broken) l.remote_broken = true;
+    l.trusted = initial.trusts;
   }
   // All entries are taken, or none.
   [[nodiscard]] Refusal take_posts(StarLink& l, std::span<const std::byte> payload) {
@@ -521,11 +531,11 @@ class Stateful {
     std::size_t at = wire::StarPosts::kBytes;
     for (std::uint32_t i = posts.first; i != end; ++i) {
       RemoteWork w;
-      if (!read_entry(payload, at, w)) return Refusal::star_bad_payload;
+      if (!read_star_work(payload, at, w)) return Refusal::star_bad_payload;
       w.epoch = posts.epoch;
       if (static_cast<std::int32_t>(i - done) < 0) continue;  // others may have new capabilities
       entries[i % StarLink::kRemote] = w;
-      core_.world.write(BusWrite::block, &w, sizeof w);
+      core_.world.write(BusWrite::remote_work, &w, sizeof w);
     }
     if (!again) posted = end;
     return at == payload.size() ? Refusal::none : Refusal::star_bad_payload;
@@ -541,37 +551,6 @@ class Stateful {
       if (s.operations[i % StarStream::kOperations].takes_receive) --done;
     }
     return done;
-  }
-  [[nodiscard]] static bool read_entry(std::span<const std::byte> payload, std::size_t& at, RemoteWork& w) {
-    if (payload.size() - at < wire::StarWork::kBytes) return false;
-    const auto from = wire::star_read<wire::StarWork>(payload, at);
-    at += wire::StarWork::kBytes;
-    if (from.kind > static_cast<std::uint8_t>(WorkKind::bind_window)) return false;
-    const bool is_inline = (from.flags & WorkFlags::inline_data) != 0;
-    if (from.length > kMaxMessage || from.refusal >= Refusal::count_) return false;
-    // What reads, or changes keys, carries no data.
-    if (is_inline && from.kind > static_cast<std::uint8_t>(WorkKind::write_immediate)) return false;
-    const std::size_t tail = is_inline ? (from.length + 7) & ~7U : from.sges * wire::StarSge::kBytes;
-    if (tail > RemoteWork::kTailBytes || payload.size() - at < tail) return false;
-    w.kind = static_cast<WorkKind>(from.kind);
-    w.flags = from.flags;
-    w.sges = from.sges;
-    w.refusal = from.refusal;
-    w.length = from.length;
-    w.immediate = from.immediate;
-    w.key = from.key;
-    w.address = from.address;
-    w.compare_add = from.compare_add;
-    w.swap = from.swap;
-    std::memcpy(w.tail.data(), payload.data() + at, tail);
-    at += tail;
-    return is_inline || reaches(w, is_atomic(w.kind) ? 8 : w.length);
-  }
-  // Do its elements have so many bytes? A receive's length is their sum; work may not claim more than it has.
-  [[nodiscard]] static bool reaches(const RemoteWork& w, std::uint32_t bytes) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < w.sges; ++i) sum += w.sge(i).length;
-    return sum >= bytes;
   }
 
   // ---- after everything

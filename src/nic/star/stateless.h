@@ -60,15 +60,26 @@ class Stateless {
   [[nodiscard]] Refusal judge(const wire::Packet& p) {
     if (!core_.state.capabilities.active() || core_.state.blocks == nullptr) return Refusal::star_off;
     if (!core_.state.port.has(p.flow.destination)) return Refusal::not_our_address;
+    if (wire::StarView::plain(p.headers)) return trusts() ? Refusal::none : Refusal::star_bad_capability;
     const wire::StarGuard g = wire::StarView::guard(p.headers);
     // Only data must not come late: everything else knows by its numbers that it has been done.
     const bool is_data = p.headers.bth.opcode == wire::Opcode::star_rd;
     const bool is_late = is_data && static_cast<std::int32_t>(clock() - g.expiry) > 0;
-    const Refusal r = core_.state.capabilities.check(holder(p), g.capability);
+    const Refusal r = check(holder(p), g.capability);
     if (r == Refusal::star_stale_epoch && wants_answer(p)) answer(p, r);  // its holder asks for a new one
     if (r != Refusal::none || !is_late) return r;
     answer(p, Refusal::star_expired);  // its sender learns our time
     return Refusal::star_expired;
+  }
+  [[nodiscard]] bool trusts() const { return core_.state.config.star_trust; }
+  [[nodiscard]] Refusal check(const Holder& who, const wire::Capability& shown) {
+    core_.world.touch(OnChip::capability, shown.epoch);
+    return core_.state.capabilities.check(who, shown);
+  }
+  [[nodiscard]] wire::Capability issue(const Holder& who, const wire::Capability& wanted) {
+    if (trusts()) return wanted;
+    core_.world.touch(OnChip::capability, wanted.key.raw());
+    return core_.state.capabilities.issue(who, wanted);
   }
   [[nodiscard]] static bool wants_answer(const wire::Packet& p) {
     return p.headers.bth.opcode != wire::Opcode::star_ea;
@@ -98,6 +109,7 @@ class Stateless {
     wire::StarView::set_opt(h, wire::StarView::opt(p.headers));
     wire::StarView::set_lane(h, wire::StarView::lane(p.headers));
     wire::StarView::set_answer(h, {status, clock()});
+    if (wire::StarView::plain(p.headers) && status == Refusal::none) wire::StarView::set_plain(h);
     out.payload = {};
     out.payload_bytes = 0;
     out.packets = 1;
@@ -122,6 +134,7 @@ class Stateless {
 
   // Where the packet's bytes are, if its capability opens them for this.
   [[nodiscard]] Refusal open(const wire::Packet& p, std::uint8_t any_of, std::uint32_t bytes, std::byte*& at) {
+    if (wire::StarView::plain(p.headers)) return open_trusting(p, any_of, bytes, at);
     const wire::Capability c = wire::StarView::guard(p.headers).capability;
     const std::uint64_t address = p.headers.reth.address;
     if ((c.rights & any_of) == 0) return Refusal::star_not_granted;
@@ -132,6 +145,15 @@ class Stateless {
     const Region* region = core_.state.memory.find(c.key);
     const Asker who = region == nullptr ? Asker{} : Asker{region->domain, region->bound_qp};
     return core_.translate_for(who, c.key, rights_for(c.rights & any_of), address, bytes, at);
+  }
+  // It shows none, and its sender's card is trusted to have checked it: what is registered is open.
+  [[nodiscard]] Refusal open_trusting(const wire::Packet& p, std::uint8_t any_of, std::uint32_t bytes, std::byte*& at) {
+    using R = wire::StarRights;
+    const std::uint64_t address = p.headers.reth.address;
+    const Region* region = core_.state.memory.find_covering(address, bytes);
+    if (region == nullptr) return bytes == 0 ? Refusal::none : Refusal::out_of_bounds;
+    const Rights want = (any_of & (R::work_write | R::remote_atomic)) != 0 ? Rights::local_write : Rights::none;
+    return core_.translate_for({region->domain, region->bound_qp}, region->key, want, address, bytes, at);
   }
   // What the region itself must still allow.
   [[nodiscard]] static Rights rights_for(std::uint8_t granted) {
@@ -175,7 +197,8 @@ class Stateless {
     if (p.payload.size() != wire::StarAtomic::kBytes) return refuse(p, Refusal::star_bad_payload);
     const auto a = wire::star_read<wire::StarAtomic>(p.payload.near(), 0);
     wire::Capability control{.rights = wire::StarRights::control, .epoch = a.epoch, .base = a.block, .mac = a.control};
-    if (const Refusal r = core_.state.capabilities.check(holder(p), control); r != Refusal::none) return refuse(p, r);
+    const bool is_plain = wire::StarView::plain(p.headers);
+    if (const Refusal r = is_plain ? Refusal::none : check(holder(p), control); r != Refusal::none) return refuse(p, r);
     StatelessBlock* b = block(a.block);
     if (b == nullptr) return refuse(p, Refusal::star_no_such_block);
     const Context& c = b->context;
@@ -214,6 +237,11 @@ class Stateless {
   }
   // The block that a control packet is for. Its capability has been checked; it must be one for a block.
   [[nodiscard]] StatelessBlock* block_of(const wire::Packet& p, Refusal& why) {
+    if (wire::StarView::plain(p.headers)) {
+      StatelessBlock* b = block(p.headers.reth.address);
+      why = b == nullptr ? Refusal::star_no_such_block : Refusal::none;
+      return b;
+    }
     const wire::Capability c = wire::StarView::guard(p.headers).capability;
     why = (c.rights & wire::StarRights::control) == 0 ? Refusal::star_not_granted : Refusal::none;
     StatelessBlock* b = why == Refusal::none ? block(c.base) : nullptr;
@@ -404,7 +432,7 @@ class Stateless {
     wanted.rights = static_cast<std::uint8_t>((includes(both, Rights::remote_write) ? R::remote_write : 0) |
                                               (includes(both, Rights::remote_read) ? R::remote_read : 0) |
                                               (includes(both, Rights::remote_atomic) ? R::remote_atomic : 0));
-    const wire::Capability issued = core_.state.capabilities.issue(holder(p), wanted);
+    const wire::Capability issued = issue(holder(p), wanted);
     start_answer(p, Refusal::none);
     wire::star_write(scratch_.data(), wire::StarGrant{key, issued.rights, issued.epoch, issued.mac});
     core_.count(Counter::acks_sent);
@@ -422,6 +450,7 @@ class Stateless {
     wire::StarView::set_opt(h, wire::StarOpt::send);
     wire::StarView::set_lane(h, wire::lane_number(c.qpn));
     wire::StarView::set_answer(h, {Refusal::none, clock()});
+    if (trusts()) wire::StarView::set_plain(h);
     return h;
   }
 
@@ -429,8 +458,7 @@ class Stateless {
   void migrate(const StatelessBlock& b) {
     const Context& c = b.context;
     const std::uint64_t name = block_name(core_.state.blocks->slot_of(b), b.generation);
-    const wire::Capability control =
-        core_.state.capabilities.issue(peer_of(c), {.rights = wire::StarRights::control, .base = name});
+    const wire::Capability control = issue(peer_of(c), {.rights = wire::StarRights::control, .base = name});
     start_wqep(c).bth.solicited = true;
     wire::star_write(scratch_.data(), wire::StarInitial{.qpn = c.qpn,
                                                         .block = name,
@@ -439,6 +467,7 @@ class Stateless {
                                                         .min_rnr_timer = c.min_rnr_timer,
                                                         .saved = c.saved_size,
                                                         .broken = c.state == QpState::error,
+                                                        .trusts = trusts(),
                                                         .control = control.mac});
     send_scratch(wire::StarInitial::kBytes);
   }
@@ -520,10 +549,9 @@ class Stateless {
                                                         s.address, s.length, unused);
       if (first == Refusal::none) first = r;
       const std::uint8_t rights = writes ? wire::StarRights::work_write : wire::StarRights::work_read;
-      const wire::Capability cap =
-          r != Refusal::none || s.length == 0
-              ? wire::Capability{}
-              : core_.state.capabilities.issue(peer_of(c), {s.key, rights, 0, s.length, s.address, {}});
+      const wire::Capability cap = r != Refusal::none || s.length == 0
+                                       ? wire::Capability{}
+                                       : issue(peer_of(c), {s.key, rights, 0, s.length, s.address, {}});
       wire::star_write(at, wire::StarSge{s.address, s.length, s.key, cap.mac});
       at += wire::StarSge::kBytes;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "wire/star.h"
 #include "wire/types.h"
 #include "world/sim/event_kind.h"
 #include "world/sim/event_queue.h"
@@ -65,7 +66,7 @@ class Network {
     parcel.from = from;
     const AddressKey destination(parcel.flow.destination);
     parcel.to = addresses_.find(destination);
-    parcel.wire_bytes = wire_bytes(destination.is_v4(), parcel.headers.bth.opcode, parcel.payload_bytes);
+    parcel.wire_bytes = wire_bytes(destination.is_v4(), wire::header_bytes(parcel.headers), parcel.payload_bytes);
     ++counters_.sent;
     if (parcel.to == kNoHost || uplinks_[from] == kNoLink) [[unlikely]]
       return drop_unroutable(id);

@@ -23,10 +23,13 @@ inline constexpr HostIndex kNoHost = 0xFFFF'FFFF;
 
 // What a packet costs on an Ethernet link, in byte times: preamble and inter-frame gap (20), Ethernet header (14), IP,
 // UDP (8), transport headers, payload, pad, ICRC (4), FCS (4). A frame without preamble is at least 64 bytes.
-constexpr std::uint32_t wire_bytes(bool v4, wire::Opcode opcode, std::uint32_t payload_bytes) {
+constexpr std::uint32_t wire_bytes(bool v4, std::size_t header_bytes, std::uint32_t payload_bytes) {
   const std::uint32_t padded = (payload_bytes + 3) & ~3u;
-  const std::uint32_t frame = 14 + (v4 ? 20 : 40) + 8 + wire::info(opcode).header_bytes + padded + 4 + 4;
+  const std::uint32_t frame = 14 + (v4 ? 20 : 40) + 8 + static_cast<std::uint32_t>(header_bytes) + padded + 4 + 4;
   return (frame < 64 ? 64 : frame) + 20;
+}
+constexpr std::uint32_t wire_bytes(bool v4, wire::Opcode opcode, std::uint32_t payload_bytes) {
+  return wire_bytes(v4, wire::info(opcode).header_bytes, payload_bytes);
 }
 
 // A payload that stays in the sending host's memory until it is placed. The sender counts its revocations: one since

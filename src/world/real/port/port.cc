@@ -158,8 +158,7 @@ void Port::emit(const nic::OutPacket& packet) {
   } else {
     peers_.use(*route.peer);
     if (route.peer->ring) return emit_into_ring(route, packet);
-    route.peer->count_sent(packet.payload_bytes + wire::info(packet.headers.bth.opcode).header_bytes +
-                           wire::kIcrcBytes);
+    route.peer->count_sent(packet.payload_bytes + wire::header_bytes(packet.headers) + wire::kIcrcBytes);
   }
   sender_.add(route.udp, packet);
   if (packet.last) flush();  // somebody may be waiting for it; what the card does next can wait

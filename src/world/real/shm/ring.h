@@ -16,6 +16,7 @@
 #include "base/prefetch.h"
 #include "nic/world.h"
 #include "wire/datagram.h"
+#include "wire/star.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/shm/copy_choice.h"
 #include "world/real/shm/peer_memory.h"
@@ -174,8 +175,7 @@ class RingWriter {
 
   bool write_near(const wire::Flow& flow, const nic::OutPacket& p) {
     const std::uint8_t pad = p.headers.bth.pad;
-    const std::uint64_t bytes =
-        wire::info(p.headers.bth.opcode).header_bytes + p.payload_bytes + pad + wire::kIcrcBytes;
+    const std::uint64_t bytes = wire::header_bytes(p.headers) + p.payload_bytes + pad + wire::kIcrcBytes;
     std::byte* at = start(flow, bytes, 0, p.packets);
     if (at == nullptr) return false;
     wire::encode_datagram(p.headers, p.payload, at);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/star.h"
 #include "wire/syndrome.h"
 
 template class weft::nic::Card<weft::sim::ChipWorld>;
@@ -23,18 +24,28 @@ bool asks_to_go_back(const wire::Headers& h) {
   return h.aeth.syndrome == wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
 }
 
+// What the card has written itself.
+void copy(std::span<const nic::Fragment> pieces, std::span<std::byte> to) {
+  for (const nic::Fragment& piece : pieces) {
+    std::copy_n(piece.data, piece.bytes, to.begin());
+    to = to.subspan(piece.bytes);
+  }
+}
+
 }  // namespace
 
 // ---- effects -------------------------------------------------------------------------------------------
 
 void ChipWorld::emit(const nic::OutPacket& packet) {
   ParcelPool& parcels = host_.fabric_.parcels();
-  const ParcelId id = parcels.make_hollow(packet.payload_bytes);
+  const ParcelId id = packet.passing ? parcels.make(packet.payload_bytes) : parcels.make_hollow(packet.payload_bytes);
   Parcel& parcel = parcels[id];
   parcel.flow = packet.flow;
   parcel.headers = packet.headers;
+  if (packet.passing) copy(packet.payload, parcel.payload());
   const wire::OpcodeInfo& info = wire::info(packet.headers.bth.opcode);
-  const std::uint32_t bytes = packet.payload_bytes + info.header_bytes;
+  const auto bytes = static_cast<std::uint32_t>(packet.payload_bytes + wire::header_bytes(packet.headers));
+  if (packet.flow.to == wire::UdpPort::stateful) return host_.send_stateless(id, shell_.send(bytes), bytes);
   Time& last = host_.orders_[slot_].left[info.is_response() ? 1 : 0];
   last = host_.last_left_ = std::max(shell_.send(bytes), last + 1);
   // An acknowledgement with nothing before it needs no event: what is sent after it has payload to fetch first.
@@ -119,12 +130,20 @@ void ChipHost::sleep(Time at, std::uint32_t thread, const host::CompletionQueue&
   }
 }
 
+void ChipHost::wake_sleeper(Time now, std::uint32_t cq) {
+  Coming& coming = coming_[cq];
+  if (!coming.sleeper) return;  // it is at work, or about to be
+  const auto sleeper = *std::exchange(coming.sleeper, std::nullopt);
+  event(std::max(now, sleeper.from), What::thread, sleeper.thread);
+}
+
 void ChipHost::reveal(Time now, std::uint32_t cq) {
   while (coming_[cq].take(now)) nic::reveal(device_.card(), effects_, now, cq);
 }
 
 void ChipHost::ring_doorbells(Time at) {
   device_.take_doorbells([&](std::uint32_t slot) { ring(at, slot); });
+  ring_stateless(at, false);
 }
 
 void ChipHost::ring(Time at, std::uint32_t slot) {
@@ -172,9 +191,57 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
       break;
     }
     case What::go_on: return look_at_neighbour(now);
+    case What::post: hear_post(now, number); break;
+    case What::alarm: return wake_sleeper(now, number);
     case What::thread: return program_->on_thread(now, number);
   }
   drive(now);
+}
+
+// ---- stateless connections (StaR) -------------------------------------------------------------------------
+
+// A post is stored to the card with all that it needs to become a WQEP, because the card has nothing to find it by.
+// `again`: everything that has not been heard of.
+void ChipHost::ring_stateless(Time at, bool again) {
+  host::StatelessSide* side = device_.stateless();
+  if (side == nullptr) return;
+  side->take_posts(fabric_.now(), [&](nic::StatelessBlock& b) {
+    const nic::Context& c = b.context;
+    if (posts_.size() <= c.timer) posts_.resize(c.timer + 1);
+    Posted& p = posts_[c.timer];
+    if (p.generation != b.generation) p = {.generation = b.generation};
+    if (again) p.works = b.works_told;
+    if (again) p.receives = b.receives_told;
+    const std::uint32_t bytes = (c.sq_posted - p.works) * c.sq_stride + (c.rq_posted - p.receives) * c.rq_stride;
+    p.works = c.sq_posted;
+    p.receives = c.rq_posted;
+    p.bytes += bytes;
+    event(shell_.bus().store(fabric_.now(), at, kDoorbellBytes + bytes, BusUse::doorbell), What::post, c.timer);
+  });
+}
+
+void ChipHost::hear_post(Time now, std::uint32_t number) {
+  shell_.begin(now, now);
+  shell_.keep_nothing();
+  shell_.carried(std::exchange(posts_[number].bytes, 0));
+  card_.on_stateless_post(now, (*device_.card().blocks)[number]);
+}
+
+// Answers have no order among each other: no state could keep one. WQEPs leave in that of posting.
+void ChipHost::send_stateless(ParcelId id, Time at, std::uint32_t bytes) {
+  if (fabric_.parcels()[id].headers.bth.opcode == wire::Opcode::star_wqep)
+    at = last_wqep_ = std::max(at, last_wqep_ + 1);
+  leaving_.add(at, id, bytes);
+  look_after_departures();
+}
+
+void ChipHost::receive_stateless(Time now, const wire::Packet& packet, std::uint32_t bytes) {
+  shell_.begin_packet(now, bytes);
+  shell_.keep_nothing();
+  card_.on_packet(now, packet);
+  keep_until(now, shell_.finished(), bytes);
+  // The card has said something by itself: the host's timer is to see that it is heard, and nothing is posted.
+  if (host::StatelessSide* side = device_.stateless()) side->take_posts(now, [](const nic::StatelessBlock&) {});
 }
 
 // ---- transmitting ---------------------------------------------------------------------------------------
@@ -238,12 +305,16 @@ void ChipHost::drive(Time now) {
   let_leave(now);
   if (!card.owing.empty()) card_.transmit(now, 0);  // from where the cursor is: behind the packet that is answered
   while (!card.ready.empty() && may_give_turn(now)) give_turn(now);
-  if (const Time next = card_.next_deadline(); next != kNever) fabric_.wake(index_, std::max(next, now));
+  Time next = card_.next_deadline();
+  if (device_.stateless() != nullptr) next = std::min(next, device_.stateless()->next_deadline());
+  if (next != kNever) fabric_.wake(index_, std::max(next, now));
 }
 
 void ChipHost::on_wake(Time now) {
   shell_.begin(now, now);
   card_.on_time(now);
+  if (device_.stateless() != nullptr) device_.stateless()->on_time(now);
+  ring_stateless(now, true);
   drive(now);
 }
 
@@ -251,7 +322,7 @@ void ChipHost::on_wake(Time now) {
 
 void ChipHost::on_parcel(Time now, const Parcel& parcel) {
   wire::Packet packet = parcel.packet();
-  packet.payload = std::span(kNoBytes).first(parcel.payload_bytes);
+  if (parcel.payload().empty()) packet.payload = std::span(kNoBytes).first(parcel.payload_bytes);
   if (!store(now, parcel.wire_bytes)) {
     ++no_room_;
     return;
@@ -260,6 +331,10 @@ void ChipHost::on_parcel(Time now, const Parcel& parcel) {
   if (delay > 0 && asks_to_go_back(packet.headers)) {
     naks_.push_back(packet);
     return event(now + delay, What::nak, 0);
+  }
+  if (packet.flow.to == wire::UdpPort::stateless) {
+    receive_stateless(now, packet, parcel.wire_bytes);
+    return drive(now);
   }
   receive(now, packet, parcel.wire_bytes);
   drive(now);
@@ -272,11 +347,7 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   shell_.begin_packet(now, bytes);
   card_.on_packet(now, packet);
   orders_[slot].heard = std::max(orders_[slot].heard, shell_.cursor());
-  if (bytes > 0) {
-    stored_.push_back({shell_.finished(), bytes});
-    stored_bytes_ += bytes;
-    if (!neighbour_pauses_) look_at_neighbour(now);
-  }
+  if (bytes > 0) keep_until(now, shell_.finished(), bytes);
   if (c.sq_done == done || !estats_.watches(slot)) return;
   estats_.note(slot, done, c.sq_done, 3, now);
   estats_.note(slot, done, c.sq_done, 4, shell_.cursor());
@@ -289,6 +360,13 @@ bool ChipHost::store(Time now, std::uint32_t bytes) {
   if (spec.receive_buffer_bytes == 0) return true;
   if (spec.pause && !pauses()) return true;  // a switch would wait, and has room without end here
   return stored_bytes_ + bytes <= spec.receive_buffer_bytes;
+}
+
+// A packet's place in the receive buffer.
+void ChipHost::keep_until(Time now, Time until, std::uint32_t bytes) {
+  stored_.push_back({until, bytes});
+  stored_bytes_ += bytes;
+  if (!neighbour_pauses_) look_at_neighbour(now);
 }
 
 void ChipHost::forget_what_left(Time now) {

@@ -63,6 +63,8 @@ class ChipHost {
   std::uint32_t poll(Time now, host::CompletionQueue& cq, std::span<nic::Completion> done);
   // The thread goes on (on_thread) when this queue has something, but not before `at`.
   void sleep(Time at, std::uint32_t thread, const host::CompletionQueue& cq);
+  // The same at `at`, though the queue has nothing, if the thread sleeps then.
+  void alarm(Time at, const host::CompletionQueue& cq) { event(at, What::alarm, cq.number()); }
   void go_on(Time at, std::uint32_t thread) { event(at, What::thread, thread); }  // at `at`, whatever there is
   void ring_doorbells(Time at);                                                   // after calls to the device itself
 
@@ -74,7 +76,7 @@ class ChipHost {
 
  private:
   friend class ChipWorld;
-  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, go_on, thread };
+  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, go_on, post, alarm, thread };
   static constexpr int kWhatShift = 28;
 
   // What the chip is about to do for a queue pair, though the card has done it already.
@@ -91,13 +93,22 @@ class ChipHost {
     std::uint32_t bytes;
   };
 
+  // What of a stateless connection's posts has been stored to the card.
+  struct Posted {
+    std::uint32_t generation = 0;           // of its block
+    std::uint32_t works = 0, receives = 0;  // free-running
+    std::uint32_t bytes = 0;                // of entries in stores that the card has not heard yet
+  };
+
   static host::DeviceConfig with_address(host::DeviceConfig config, const wire::Address& address);
   void event(Time at, What what, std::uint32_t argument) {
     fabric_.post(index_, at, static_cast<std::uint32_t>(what) << kWhatShift | argument);
   }
   void receive(Time now, const wire::Packet& packet, std::uint32_t bytes);
   [[nodiscard]] bool pauses() const { return shell_.spec().pause && fabric_.can_pause(index_); }
+  void receive_stateless(Time now, const wire::Packet& packet, std::uint32_t bytes);
   [[nodiscard]] bool store(Time now, std::uint32_t bytes);
+  void keep_until(Time now, Time until, std::uint32_t bytes);
   [[nodiscard]] std::uint64_t most_unpaused() const;
   void look_at_neighbour(Time now);
   void forget_what_left(Time now);
@@ -105,6 +116,10 @@ class ChipHost {
   void look_after_departures();
   void ring(Time at, std::uint32_t slot);
   void hear_doorbell(Time now, std::uint32_t slot);
+  void ring_stateless(Time at, bool again);
+  void hear_post(Time now, std::uint32_t number);
+  void send_stateless(ParcelId id, Time at, std::uint32_t bytes);
+  void wake_sleeper(Time now, std::uint32_t cq);
   void reveal(Time now, std::uint32_t cq);
   void hear_loss(Time now);
   void hear_control(Time now);
@@ -129,6 +144,10 @@ class ChipHost {
   Time last_left_ = 0;         // of the turn that is being given
   Departures leaving_;
   Time look_at_ = kNever;  // when these are looked after next
+
+  // -- stateless connections --
+  std::vector<Posted> posts_;  // by block
+  Time last_wqep_ = 0;         // when the last one leaves
 
   // -- receiving --
   std::deque<Stored> stored_;  // packets in the receive buffer, and until when

@@ -1,5 +1,6 @@
-// The simulated world as a card on a chip sees it: everything it asks for has its price (shell.h). Payloads are
-// lengths: that bytes arrive as they were sent is shown elsewhere, by the same card.
+// The simulated world as a card on a chip sees it: everything it asks for has its price (shell.h). Payloads of host
+// memory are lengths: that bytes arrive as they were sent is shown elsewhere, by the same card. Payloads that the card
+// has written itself (StaR's control packets) are bytes, because the other card acts on them.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,7 @@ class ChipWorld {
   void dma_write(std::byte*, std::span<const std::byte> data) { shell_.dma_write(data.size()); }
   // All but contexts are on chip in every card that is modelled; docs/model.md says why.
   void touch(nic::OnChip what, std::uint64_t key) {
+    if (what == nic::OnChip::capability) return shell_.check_capability();
     if (what != nic::OnChip::context) return;
     slot_ = static_cast<std::uint32_t>(key);
     shell_.touch_context(slot_);

@@ -27,7 +27,8 @@ class Shell {
         cycle_(spec.clock_mhz == 0 ? 0 : static_cast<Time>(1e6 / spec.clock_mhz)),
         bus_(spec.pcie, seed),
         contexts_(spec.contexts.entries, spec.contexts.shape, contexts, seed),
-        misses_(spec.misses_under_way) {}
+        misses_(spec.misses_under_way),
+        stateless_(spec.stateless_reads) {}
 
   [[nodiscard]] const ChipSpec& spec() const { return spec_; }
   [[nodiscard]] Time cycles(std::uint32_t n) const { return cycle_ * n; }
@@ -41,14 +42,19 @@ class Shell {
   void begin(Time now, Time from) {
     now_ = now;
     known_ = cursor_ = payload_ = placed_ = recalled_ = from;
+    keeps_nothing_ = false;
+    carried_ = 0;
     at_hand_.clear();
   }
+  // It is for a stateless connection: whatever the card keeps of others, it has nothing of this one.
+  void keep_nothing() { keeps_nothing_ = true; }
   // A packet has come: it takes the receiving stage, whole, because its ICRC is at its end.
   void begin_packet(Time now, std::uint32_t bytes) {
     received_ = std::max(received_, now) + stage_time(bytes);  // they come in the order of time
     begin(now, received_ + cycles(spec_.receive_cycles));
   }
-  // The first entry of this turn's queue came with its doorbell: that many bytes need not be fetched.
+  // The first entry of this turn's queue came with its doorbell: that many bytes need not be fetched. A stateless post
+  // brings all of its entries.
   void carried(std::size_t bytes) { carried_ = bytes; }
 
   // -- what it asks for on the way --
@@ -77,7 +83,8 @@ class Shell {
       case receive_under_way:
       case saved_response:
       case reorder_note:
-      case retry: return read_under_way(what, from, bytes);
+      case retry:
+      case remote_work: return read_under_way(what, from, bytes);
     }
   }
   void write(nic::BusWrite what, std::size_t bytes) {
@@ -87,9 +94,10 @@ class Shell {
       return;
     }
     const bool of_loss = what == nic::BusWrite::reorder_note || what == nic::BusWrite::retry;
-    if (spec_.under_way == UnderWay::on_chip) return;
+    if (is_kept()) return;
     bus_.write(now_, cursor_, bytes, of_loss ? BusUse::control : BusUse::under_way);
   }
+  void check_capability() { cursor_ += cycles(spec_.capability_cycles); }
   // When a packet of this size is ready to leave.
   Time send(std::uint32_t bytes) {
     const Time from = std::max(cursor_, payload_);
@@ -118,7 +126,8 @@ class Shell {
   }
   // What is not on chip, and must be before the card goes on.
   void fetch(std::size_t bytes, BusUse use) {
-    cursor_ = misses_.enter(cursor_, [&](Time start) { return bus_.read(now_, start, bytes, use); });
+    Slots& slots = keeps_nothing_ ? stateless_ : misses_;
+    cursor_ = slots.enter(cursor_, [&](Time start) { return bus_.read(now_, start, bytes, use); });
   }
   void read_work(std::size_t bytes) {
     const std::size_t here = std::min(bytes, carried_);
@@ -134,14 +143,22 @@ class Shell {
     cursor_ = std::max(cursor_, behind);
   }
 
+  // Is what is under way on chip?
+  [[nodiscard]] bool is_kept() const { return spec_.under_way == UnderWay::on_chip && !keeps_nothing_; }
+
   // Only what is placed or completed waits for entries of the work that a packet is about: a window opens without.
   // What is answered or sent again cannot begin before it is known.
   void read_under_way(nic::BusRead what, const void* from, std::size_t bytes) {
-    if (spec_.under_way == UnderWay::on_chip || !at_hand_.take(from, bytes)) return;
+    if (is_kept() || !at_hand_.take(from, bytes)) return;
+    const std::size_t here = keeps_nothing_ ? std::min(bytes, carried_) : 0;
+    carried_ -= here;
+    bytes -= here;
+    if (bytes == 0) return;
     const bool of_loss = what == nic::BusRead::reorder_note || what == nic::BusRead::retry;
     const Time behind = cursor_;
     fetch_entry(bytes, of_loss ? BusUse::control : BusUse::under_way);
-    if (what == nic::BusRead::saved_response || what == nic::BusRead::retry) return;
+    using enum nic::BusRead;
+    if (keeps_nothing_ || what == saved_response || what == retry || what == remote_work) return;
     recalled_ = std::max(recalled_, std::exchange(cursor_, behind));
   }
 
@@ -149,7 +166,8 @@ class Shell {
   Time cycle_;
   Bus bus_;
   nic::CacheTags contexts_;
-  Slots misses_;
+  Slots misses_, stateless_;
+  bool keeps_nothing_ = false;
   Reservations transmit_;
   Time received_ = 0;  // when the receiving stage is free
   Time now_ = 0;

@@ -104,6 +104,66 @@ TEST(Shell, OnlySoManyMissesAreUnderWay) {
   EXPECT_LT(in_ns(shell.cursor()), 3150);
 }
 
+// -- stateless connections --
+
+TEST(Shell, OfAStatelessConnectionNothingIsKept) {
+  ChipSpec spec = chip();
+  spec.under_way = UnderWay::on_chip;
+  Shell shell(spec, 16, 1);
+  shell.begin(0, 0);
+  shell.keep_nothing();
+  shell.read(BusRead::work_under_way, kHostMemory.data(), 64);
+  EXPECT_GT(in_ns(shell.complete()), 1000);
+  EXPECT_EQ(shell.bus().bytes(BusUse::under_way), 24U + 20 + 64);
+  shell.begin(0, 0);
+  shell.read(BusRead::work_under_way, kHostMemory.data(), 64);
+  EXPECT_EQ(shell.bus().bytes(BusUse::under_way), 24U + 20 + 64) << "what is next has a context again";
+}
+
+// Contexts are looked for one at a time; a stateless packet waits for its own reads only.
+TEST(Shell, BlocksDoNotWaitForEachOther) {
+  ChipSpec spec = chip();
+  spec.misses_under_way = 1;
+  Shell shell(spec, 16, 1);
+  for (int i = 0; i < 4; ++i) {
+    shell.begin(0, 0);
+    shell.keep_nothing();
+    shell.read(BusRead::block, kHostMemory.data() + 64 * i, 64);
+  }
+  EXPECT_LT(in_ns(shell.cursor()), 1100);
+  spec.stateless_reads = 1;
+  Shell one(spec, 16, 1);
+  for (int i = 0; i < 4; ++i) {
+    one.begin(0, 0);
+    one.keep_nothing();
+    one.read(BusRead::block, kHostMemory.data() + 64 * i, 64);
+  }
+  EXPECT_GT(in_ns(one.cursor()), 4000);
+}
+
+TEST(Shell, AStatelessPostBringsAllThatItNeeds) {
+  Shell shell(chip(), 16, 1);
+  shell.begin(0, 0);
+  shell.keep_nothing();
+  shell.carried(96);
+  shell.read(BusRead::work, kHostMemory.data(), 64);
+  shell.read(BusRead::receive_under_way, kHostMemory.data() + 64, 32);
+  EXPECT_EQ(shell.cursor(), 0);
+  EXPECT_EQ(shell.finished(), 0);
+  shell.read(BusRead::receive_under_way, kHostMemory.data() + 96, 32);
+  EXPECT_GT(in_ns(shell.finished()), 1000) << "what it did not bring is fetched";
+}
+
+TEST(Shell, ACapabilityTakesItsCycles) {
+  ChipSpec spec = chip();
+  spec.capability_cycles = 20;
+  Shell shell(spec, 16, 1);
+  shell.begin(0, 0);
+  shell.check_capability();
+  EXPECT_EQ(shell.cursor(), shell.cycles(20));
+  EXPECT_GT(shell.cursor(), 0);
+}
+
 // -- what is under way: nothing of it is kept, or all of it --
 
 TEST(Shell, WorkThatIsNotKeptIsReadAgainBeforeItCompletes) {

@@ -48,7 +48,11 @@ struct ChipSpec {
   CacheSpec contexts{};
   std::uint32_t misses_under_way = 0;  // reads of contexts, work entries and translations that were not on chip
   UnderWay under_way = UnderWay::host_memory;
-  std::uint64_t sram_bytes = 0;  // what the chip has; a profile that needs more is refused
+  // Of stateless connections (StaR). What their packets and posts need of host memory is asked for and waited for by
+  // nobody else; so many such reads may be under way, beside misses_under_way. 0: as many as the bus has tags.
+  std::uint32_t stateless_reads = 0;
+  std::uint32_t capability_cycles = 0;  // from a capability to its MAC; the unit is a pipeline and keeps nobody waiting
+  std::uint64_t sram_bytes = 0;         // what the chip has; a profile that needs more is refused
 
   std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
   bool pause = false;  // PFC: a receive buffer that fills pauses the peer; without it, what does not fit is dropped
