@@ -4,7 +4,9 @@
 #include <memory>
 #include <stdexcept>
 
+#include "lab/calls.h"
 #include "lab/workload.h"
+#include "wire/star.h"
 
 namespace weft::lab {
 namespace {
@@ -21,6 +23,7 @@ struct Totals {
   std::vector<CardTotals> cards;
   std::uint64_t context_misses = 0, work_misses = 0, translation_misses = 0;
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
+  std::uint64_t server_in = 0, server_out = 0;     // bytes of the server's link
   std::uint64_t sent = 0, again = 0, no_room = 0;
   Time paused = 0;                           // senders of messages, all together
   Time askers_busy = 0, answerers_busy = 0;  // threads
@@ -34,7 +37,7 @@ class Measurement {
   }
 
   Outcome run() {
-    setting_.pattern == Pattern::ping_pong ? start_ping_pong() : start_stream();
+    calls(setting_) ? start_calls() : setting_.pattern == Pattern::ping_pong ? start_ping_pong() : start_stream();
     constexpr std::uint64_t kEvents = 20'000;
     while (!meter_.over()) {
       const sim::Stop stop = bed_.fabric().run_until_idle(setting_.time_limit, kEvents);
@@ -77,6 +80,20 @@ class Measurement {
     sides_.push_back(std::move(first));
     sides_.push_back(std::move(second));
   }
+  void start_calls() {
+    Side::Peers clients;
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) clients.push_back(&bed_.client(i));
+    auto server = std::make_unique<CallServer>(setting_, bed_.server(), clients, meter_, seed());
+    server->start(0);
+    sides_.push_back(std::move(server));
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) {
+      auto client =
+          std::make_unique<CallClient>(setting_, bed_.client(i), i, Side::Peers{&bed_.server()}, meter_, seed());
+      client->start(0);
+      callers_.push_back(client.get());
+      sides_.push_back(std::move(client));
+    }
+  }
   std::uint64_t seed() { return bed_.fabric().random().next(); }
 
   void watch(Station& station) {
@@ -84,6 +101,7 @@ class Measurement {
     const std::size_t step = std::max<std::size_t>(station.ends.size() / kWatched, 1);
     for (std::size_t i = 0; i < station.ends.size(); i += step) {
       const nic::Context& c = station.ends[i].qp->context();
+      if (c.stateless()) continue;  // no slot of its card tells it from others
       station.host.estats().watch(station.ends[i].qp->slot(), 1U << c.sq_shift);
     }
   }
@@ -121,9 +139,10 @@ class Measurement {
     t.again += counters.get(Counter::retransmitted_pkts) + counters.get(Counter::read_responses_resent);
     t.sent += counters.get(Counter::sent_pkts);
     t.no_room += s.host.no_room();
+    const sim::LinkCounters& wire = s.host.sent();
+    (&s == &bed_.server() ? t.server_out : t.server_in) += wire.bytes;
     if (!sends) return;
     t.paused += s.host.paused_for();
-    const sim::LinkCounters& wire = s.host.sent();
     t.wire_packets += wire.packets;
     t.wire_bytes += wire.bytes;
   }
@@ -131,6 +150,7 @@ class Measurement {
   // Bytes of a message's frames, without preamble and gap.
   [[nodiscard]] std::uint64_t frame_bytes() const {
     constexpr std::uint32_t kGap = 20;
+    if (setting_.stateless != Stateless::nobody) return star_frame_bytes() - kGap;
     const bool srnic = setting_.profile.device.dialect == nic::Dialect::srnic;
     const bool write = setting_.operation == Operation::write, read = setting_.operation == Operation::read;
     std::uint64_t sum = 0;
@@ -145,6 +165,19 @@ class Measurement {
       sum += sim::wire_bytes(true, static_cast<wire::Opcode>(opcode | (srnic ? kSrnicOpcodes : 0)),
                              std::min(setting_.mtu, setting_.bytes - at)) -
              kGap;
+    }
+    return sum;
+  }
+
+  // The same in StaR, of the packets that carry data, with the preamble and gap of one.
+  [[nodiscard]] std::uint64_t star_frame_bytes() const {
+    const bool to_stateless = (setting_.stateless == Stateless::server) != server_sends();
+    const wire::Opcode opcode = to_stateless ? wire::Opcode::star_rd : wire::Opcode::star_gda;
+    const bool plain = setting_.profile.device.card.star_trust;
+    const std::size_t header = plain ? wire::StarHeader::kBytes : wire::info(opcode).header_bytes;
+    std::uint64_t sum = 20;
+    for (std::uint32_t at = 0; at == 0 || at < setting_.bytes; at += setting_.mtu) {
+      sum += sim::wire_bytes(true, header, std::min(setting_.mtu, setting_.bytes - at)) - 20;
     }
     return sum;
   }
@@ -168,7 +201,9 @@ class Measurement {
   }
 
   Outcome outcome() {
-    const auto messages = static_cast<double>(meter_.messages());
+    // A call is counted once, and has several messages.
+    const auto counted = static_cast<double>(meter_.messages());
+    const double messages = calls(setting_) ? counted * (setting_.call_messages + 1) : counted;
     const auto ps = static_cast<double>(end_.when - start_.when);
     const auto gbps = [&](double bytes) { return bytes * 8 / ps * 1e3; };
     const auto change = [&](auto member) { return static_cast<double>(end_.*member - start_.*member); };
@@ -182,6 +217,7 @@ class Measurement {
         {"mac_gbps", gbps(messages * static_cast<double>(frame_bytes()))},
         {"raw_gbps", gbps(change(&Totals::wire_bytes) - 20 * change(&Totals::wire_packets))},
         {"message_rate", messages / ps * 1e6},
+        {"call_rate", calls(setting_) ? counted / ps * 1e6 : 0},
         {"pcie_gbps", gbps(pcie)},
         {"pcie_extra_gbps", gbps(pcie - change_of(busiest(), &CardTotals::pcie_payload))},
         {"pcie_control_percent", largest([&](std::size_t card) {
@@ -193,6 +229,8 @@ class Measurement {
         {"pcie_down_use", use(&CardTotals::down_busy)},
         {"pcie_up_use", use(&CardTotals::up_busy)},
         {"wire_use", percent(change(&Totals::wire_bytes) * wire_byte_ps(), ps)},
+        {"server_link_use",
+         percent(std::max(change(&Totals::server_in), change(&Totals::server_out)) * link_byte_ps(), ps)},
         {"pipeline_use", use(&CardTotals::pipeline_busy)},
         {"asker_busy_percent", percent(change(&Totals::askers_busy), ps) / threads(setting_.asker == Asker::clients)},
         {"answerer_busy_percent",
@@ -209,10 +247,11 @@ class Measurement {
     return out;
   }
   [[nodiscard]] double threads(bool of_clients) const { return setting_.threads * (of_clients ? bed_.clients() : 1.0); }
-  [[nodiscard]] double wire_byte_ps() const {
+  [[nodiscard]] double link_byte_ps() const {
     const std::uint64_t rate = link_rate(setting_);
-    return rate == 0 ? 0 : 8e12 / static_cast<double>(rate) / (server_sends() ? 1 : bed_.clients());
+    return rate == 0 ? 0 : 8e12 / static_cast<double>(rate);
   }
+  [[nodiscard]] double wire_byte_ps() const { return link_byte_ps() / (server_sends() ? 1 : bed_.clients()); }
 
   void add_latencies(Outcome& out) {
     std::array<double, sim::Estats::kPoints - 1> steps{};
@@ -234,12 +273,18 @@ class Measurement {
     }
     out.emplace_back("t16_us", sum);
     if (ping_ != nullptr) whole = ping_->half_round_trips();
+    for (const CallClient* caller : callers_) {
+      whole.insert(whole.end(), caller->latencies().begin(), caller->latencies().end());
+    }
     std::sort(whole.begin(), whole.end());
     const auto at = [&](double share) {
       if (whole.empty()) return 0.0;
       return static_cast<double>(whole[static_cast<std::size_t>(share * static_cast<double>(whole.size() - 1))]) / 1e6;
     };
+    double all = 0;
+    for (const Time t : whole) all += static_cast<double>(t) / 1e6;
     out.emplace_back("latency_us", at(0.5));
+    out.emplace_back("latency_mean_us", whole.empty() ? 0 : all / static_cast<double>(whole.size()));
     out.emplace_back("latency_p99_us", at(0.99));
   }
 
@@ -248,6 +293,7 @@ class Measurement {
   Meter meter_;
   std::vector<std::unique_ptr<Side>> sides_;
   PingPong* ping_ = nullptr;
+  std::vector<const CallClient*> callers_;
   Totals start_, end_;
 };
 
@@ -259,6 +305,11 @@ Messages messages_of(const Setting& setting) {
   if (setting.pattern == Pattern::ping_pong) {
     if (m.warm_up == 0) m.warm_up = 20 * qps;
     if (m.measured == 0) m.measured = 200 * qps;
+    return m;
+  }
+  if (calls(setting)) {
+    if (m.warm_up == 0) m.warm_up = std::max<std::uint64_t>(1'000, 10 * qps);
+    if (m.measured == 0) m.measured = std::max<std::uint64_t>(4'000, 20 * qps);
     return m;
   }
   // Long messages are many packets each.

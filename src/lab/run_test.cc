@@ -1,27 +1,19 @@
 // Runs of the chip: what must hold of any card, and what tells one from another.
 #include "lab/run.h"
 
-#include <map>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
-#include "lab/profile_shelf.h"
+#include "lab/test_setting.h"
 #include "lab/testbed.h"
 
 namespace weft::lab {
 namespace {
 
-Profile profile(const std::string& name) {
-  ProfileShelf shelf;
-  const auto found = shelf.find(name);
-  if (!found) throw std::runtime_error(found.error());
-  return *found;
-}
-
 Setting setting(const std::string& name) {
   Setting s;
-  s.profile = profile(name);
+  s.profile = shelf_profile(name);
   s.profile.device.card.congestion = nic::CongestionControl::none;
   s.threads = 4;
   s.qps = 16;
@@ -29,12 +21,6 @@ Setting setting(const std::string& name) {
   s.messages = 4'000;
   s.warm_up_messages = 1'000;
   return s;
-}
-
-using Values = std::map<std::string, double>;
-Values values(const Setting& s) {
-  const Outcome outcome = run(s);
-  return {outcome.begin(), outcome.end()};
 }
 
 TEST(Run, TheSameSeedGivesTheSameRun) {

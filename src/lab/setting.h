@@ -11,9 +11,14 @@ namespace weft::lab {
 
 enum class Operation : std::uint8_t { send, write, read };
 enum class Pattern : std::uint8_t {
-  stream,     // every queue pair keeps `depth` messages under way, as perftest's bandwidth tests do
-  ping_pong,  // one message at a time, answered by one of the same size: latency is half of that
+  stream,            // every queue pair keeps `depth` messages under way, as perftest's bandwidth tests do
+  ping_pong,         // one message at a time, answered by one of the same size: latency is half of that
+  rpc,               // calls of several messages, each answered by one (calls.h)
+  parameter_server,  // the same, but nobody is answered before everybody has called
 };
+
+// Whose cards keep no connection state (StaR); those of the others keep it for them.
+enum class Stateless : std::uint8_t { nobody, server, clients };
 
 enum class Asker : std::uint8_t { clients, server };
 enum class LostOn : std::uint8_t {
@@ -23,6 +28,7 @@ enum class LostOn : std::uint8_t {
 
 struct Setting {
   Profile profile;  // of every card
+  Stateless stateless = Stateless::nobody;
 
   // The fabric: clients connected to one server, by a cable if there is one client and by a switch if there are more.
   std::uint32_t clients = 1;
@@ -42,10 +48,13 @@ struct Setting {
   std::uint32_t qps = 128;          // in all
   std::uint32_t threads = 16;       // of each host
   std::uint32_t depth = 16;         // messages under way for each queue pair
-  std::uint32_t receive_depth = 0;  // receives posted for each queue pair; 0: twice depth
+  std::uint32_t receive_depth = 0;  // receives posted for each queue pair; 0: twice depth, or twice a call
   std::uint32_t signal_every = 1;
-  std::uint32_t ack_timeout = 14;  // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
-  std::uint32_t inline_bytes = 0;  // messages up to this size travel in their work entry
+  std::uint32_t call_messages = 3;  // of a call, in rpc and parameter_server
+  std::uint32_t group_size = 0;     // connections that take turns with others in groups (group_schedule.h); 0: none do
+  Time group_slot = microseconds(20);  // how long it is a group's turn
+  std::uint32_t ack_timeout = 14;      // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
+  std::uint32_t inline_bytes = 0;      // messages up to this size travel in their work entry
   // That messages come from and go to, spread evenly; 0: a buffer of its own for each queue pair, as perftest has.
   std::uint64_t region_bytes = 0;
   std::uint64_t page_bytes = 4096;
@@ -57,9 +66,14 @@ struct Setting {
   std::uint64_t seed = 1;
 };
 
-[[nodiscard]] inline std::uint32_t receive_depth(const Setting& s) {
-  return s.receive_depth != 0 ? s.receive_depth : 2 * s.depth;
+[[nodiscard]] inline bool calls(const Setting& s) {
+  return s.pattern == Pattern::rpc || s.pattern == Pattern::parameter_server;
 }
+[[nodiscard]] inline std::uint32_t receive_depth(const Setting& s) {
+  return s.receive_depth != 0 ? s.receive_depth : 2 * (calls(s) ? s.call_messages : s.depth);
+}
+// Room of each send queue. Of calls there is room for as many as may be uncompleted, and one.
+[[nodiscard]] inline std::uint32_t send_entries(const Setting& s) { return calls(s) ? 4 * s.call_messages : s.depth; }
 [[nodiscard]] inline std::uint64_t link_rate(const Setting& s) {
   return s.link_bits_per_second != 0 ? s.link_bits_per_second : s.profile.link_bits_per_second;
 }

@@ -13,8 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 2> kAskers{"clients", "server"};
 constexpr std::array<std::string_view, 2> kLostOn{"both_ways", "way_out"};
 constexpr std::array<std::string_view, 3> kOperations{"send", "write", "read"};
-constexpr std::array<std::string_view, 2> kPatterns{"stream", "ping_pong"};
-static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::ping_pong) == 1);
+constexpr std::array<std::string_view, 4> kPatterns{"stream", "ping_pong", "rpc", "parameter_server"};
+constexpr std::array<std::string_view, 3> kStateless{"nobody", "server", "clients"};
+static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::parameter_server) == 3 &&
+              static_cast<int>(Stateless::clients) == 2);
 
 template <class What, class Member>
 constexpr Field<Setting> field(std::string_view key, std::string_view meaning, const What& what, Member member,
@@ -47,7 +49,8 @@ constexpr std::array kFields{
           kAskers, [](auto& s) -> auto& { return s.asker; }),
     field("operation", "what is posted",
           kOperations, [](auto& s) -> auto& { return s.operation; }),
-    field("pattern", "stream: every queue pair keeps depth messages under way; ping_pong: one message, then its answer",
+    field("pattern", "stream: every queue pair keeps depth messages under way; ping_pong: a message, then its answer; "
+          "rpc: call_messages, then one that answers them; parameter_server: nobody is answered before all have called",
           kPatterns, [](auto& s) -> auto& { return s.pattern; }),
     field("bytes", "of a message",
           size, [](auto& s) -> auto& { return s.bytes; }, 1, 1U << 30),
@@ -59,10 +62,18 @@ constexpr std::array kFields{
           count, [](auto& s) -> auto& { return s.threads; }, 1, 4096),
     field("depth", "messages under way for each queue pair",
           count, [](auto& s) -> auto& { return s.depth; }, 1, 32768),
-    field("receive_depth", "receives that stand posted for each queue pair; 0: twice depth",
+    field("receive_depth", "receives that stand posted for each queue pair; 0: twice depth, or twice call_messages",
           count, [](auto& s) -> auto& { return s.receive_depth; }, 0, 32768),
     field("signal_every", "every so many messages one asks for a completion",
           count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
+    field("call_messages", "of a call in rpc and parameter_server",
+          count, [](auto& s) -> auto& { return s.call_messages; }, 1, 8),
+    field("group_size", "rpc, parameter_server: connections of a group; groups take turns to post. 0: they do not",
+          count, [](auto& s) -> auto& { return s.group_size; }, 0, 1 << 20),
+    field("group_slot", "how long it is a group's turn",
+          time, [](auto& s) -> auto& { return s.group_slot; }, 1e6, 1e12),
+    field("stateless", "whose cards keep no connection state (StaR), while the others' keep it for both",
+          kStateless, [](auto& s) -> auto& { return s.stateless; }),
     field("ack_timeout", "after 4.096 us times 2 to the power of it without an answer work is sent again; 0: never",
           count, [](auto& s) -> auto& { return s.ack_timeout; }, 0, 31),
     field("inline_bytes", "messages up to this size travel in their work entry",

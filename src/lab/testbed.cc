@@ -32,6 +32,7 @@ host::DeviceConfig device_for(const Setting& setting, std::uint32_t qps) {
   host::DeviceConfig config = setting.profile.device;
   config.card.max_qps = std::max(qps, 2U);  // no more than the profile's (validate.h); small tables are quick to make
   config.card.max_cqs = setting.threads + 1;
+  config.max_stateless = config.card.max_qps;
   config.mtu = 4096;
   return config;
 }
@@ -41,6 +42,12 @@ sim::BufferSpec buffer_for(const Setting& setting) {
   const bool pause = setting.profile.chip.pause;
   const double alpha = setting.switch_alpha > 0 ? setting.switch_alpha : pause ? 0.125 : 0.5;
   return {.bytes = setting.switch_buffer_bytes, .alpha = alpha, .pause = pause};
+}
+
+host::StarRole role_of(const Setting& setting, bool server) {
+  if (setting.stateless == Stateless::nobody) return host::StarRole::none;
+  const bool stateless = (setting.stateless == Stateless::server) == server;
+  return stateless ? host::StarRole::stateless : host::StarRole::stateful;
 }
 
 constexpr nic::Rights kRights = nic::Rights::local_write | nic::kRemoteRights;
@@ -57,7 +64,7 @@ bool can_pause(const Setting& setting) {
 }
 
 std::uint64_t buffer_bytes(const Setting& setting) {
-  const std::uint64_t pages = (setting.bytes + setting.page_bytes - 1) / setting.page_bytes;
+  const std::uint64_t pages = (setting.bytes * buffers(setting) + setting.page_bytes - 1) / setting.page_bytes;
   return std::max<std::uint64_t>(pages, 1) * setting.page_bytes;
 }
 
@@ -67,7 +74,7 @@ Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting&
   host::Device& device = host.device();
   domain = need(device.create_domain(), "a protection domain");
   const std::uint64_t per_thread = (std::uint64_t{qps} / setting.threads + 1);
-  const std::uint64_t entries = per_thread * (setting.depth + receives) + 16;
+  const std::uint64_t entries = per_thread * (send_entries(setting) + receives) + 16;
   for (std::uint32_t i = 0; i < setting.threads; ++i) {
     cqs.push_back(need(device.create_cq(static_cast<std::uint32_t>(entries)), "a completion queue"));
   }
@@ -124,9 +131,10 @@ void Testbed::connect_all(const Setting& setting) {
 End Testbed::add_end(const Setting& setting, Station& station) {
   const auto thread = static_cast<std::uint32_t>(station.ends.size() % setting.threads);
   host::QpOptions options;
-  options.limits = {.send_entries = std::bit_ceil(setting.depth),
+  options.limits = {.send_entries = std::bit_ceil(send_entries(setting)),
                     .receive_entries = station.receive_entries,
                     .inline_bytes = setting.inline_bytes};
+  options.role = role_of(setting, &station == stations_.front().get());
   options.send_cq = options.receive_cq = station.cqs[thread];
   host::QueuePair* qp = need(station.host.device().create_qp(station.domain, options), "a queue pair");
   station.ends.push_back({qp, qp->poster(), thread});

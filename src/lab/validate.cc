@@ -35,6 +35,16 @@ std::string validate_switch(const Setting& s) {
                      s.switch_buffer_bytes, s.clients + 1, headroom);
 }
 
+std::string validate_calls(const Setting& s) {
+  if (!calls(s)) return s.group_size == 0 ? "" : "group_size is for rpc and parameter_server";
+  if (s.operation != Operation::send || s.asker != Asker::clients) return "calls are SENDs of clients";
+  if (s.depth != 1) return fmt::format("a connection has one call under way, and depth is {}", s.depth);
+  if (receive_depth(s) < s.call_messages) {
+    return fmt::format("a call has {} messages, and only {} receives stand posted", s.call_messages, receive_depth(s));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string validate(const Setting& s) {
@@ -64,6 +74,7 @@ std::string validate(const Setting& s) {
   if (s.pattern == Pattern::ping_pong && (s.operation != Operation::send || s.clients != 1)) {
     return "ping_pong is for SENDs between two hosts";
   }
+  if (std::string why = validate_calls(s); !why.empty()) return why;
   if (s.qps < s.clients) return fmt::format("{} queue pairs for {} clients: each has one at least", s.qps, s.clients);
   if (std::uint64_t{s.qps} * s.depth > kMostUnderWay) {
     return fmt::format("{} queue pairs with {} messages each: {} under way are allowed", s.qps, s.depth, kMostUnderWay);

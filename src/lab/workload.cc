@@ -24,7 +24,13 @@ nic::WorkKind kind_of(Operation operation) {
 
 Side::Side(const Setting& setting, Station& station, std::uint32_t number, Peers peers, Meter& meter,
            std::uint64_t seed)
-    : setting_(setting), station_(station), meter_(meter), random_(seed), number_(number), peers_(std::move(peers)) {
+    : setting_(setting),
+      station_(station),
+      meter_(meter),
+      random_(seed),
+      number_(number),
+      peers_(std::move(peers)),
+      received_into_(station.ends.size()) {
   station.host.set_program(this);
   for (std::uint32_t thread = 0; thread < station.cqs.size(); ++thread) station.host.go_on(0, thread);
 }
@@ -47,8 +53,8 @@ void Side::on_thread(Time now, std::uint32_t thread) {
   station_.host.sleep(at, thread, *station_.cqs[thread]);
 }
 
-std::uint64_t Side::somewhere(const Station& s, std::uint32_t end) {
-  if (setting_.region_bytes == 0) return s.address + buffer_bytes(setting_) * end;
+std::uint64_t Side::somewhere(const Station& s, std::uint32_t end, std::uint64_t buffer) {
+  if (setting_.region_bytes == 0) return s.address + buffer_bytes(setting_) * end + buffer * setting_.bytes;
   const std::uint64_t places = s.bytes / std::max<std::uint64_t>(setting_.bytes, 1);
   return s.address + (places > 1 ? random_.below(places) * setting_.bytes : 0);
 }
@@ -76,12 +82,18 @@ void Side::send(Time& at, std::uint32_t end, bool signaled) {
   if (station_.host.post(at, e.poster, request) != host::Error::none) throw std::runtime_error("a send queue is full");
 }
 
-void Side::post_receive(Time& at, std::uint32_t end) {
-  const nic::Sge sge{somewhere(station_, end), setting_.bytes, station_.key};
-  at += setting_.profile.thread.post;  // its doorbell is a word in the host's own memory
-  if (station_.ends[end].qp->post_receive({end, {&sge, 1}}) != host::Error::none) {
-    throw std::runtime_error("a receive queue is full");
+void Side::post_receives(Time& at, std::uint32_t end, std::uint32_t count) {
+  const End& e = station_.ends[end];
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint32_t& into = received_into_[end];
+    into = buffers(setting_) == 1 ? 0 : into % receive_depth(setting_) + 1;  // the first is what is sent from
+    const nic::Sge sge{somewhere(station_, end, into), setting_.bytes, station_.key};
+    at += setting_.profile.thread.post;  // its doorbell is a word in the host's own memory
+    if (e.qp->post_receive({end, {&sge, 1}}) != host::Error::none) throw std::runtime_error("a receive queue is full");
   }
+  if (!e.qp->context().stateless()) return;
+  at += setting_.profile.thread.doorbell;
+  station_.host.ring_doorbells(at);
 }
 
 // ---- streams --------------------------------------------------------------------------------------------
@@ -127,19 +139,17 @@ void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
 }
 
 void StreamServer::start(Time now) {
-  if (setting_.operation != Operation::send) return;
-  for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
-    for (std::uint32_t n = 0; n < receive_depth(setting_); ++n) {
-      Time at = now;
-      post_receive(at, i);
-    }
+  if (setting_.operation != Operation::send && setting_.stateless == Stateless::nobody) return;
+  for (std::uint32_t i = 0; setting_.operation == Operation::send && i < station_.ends.size(); ++i) {
+    Time at = now;
+    post_receives(at, i, receive_depth(setting_));
   }
-  station_.host.ring_doorbells(now);
+  station_.host.ring_doorbells(now);  // a stateless side's state moves, whoever asks
 }
 
 void StreamServer::take(Time& at, std::uint32_t, const nic::Completion& done) {
   meter_.count(at);
-  post_receive(at, static_cast<std::uint32_t>(done.id));
+  post_receives(at, static_cast<std::uint32_t>(done.id), 1);
 }
 
 // ---- back and forth -------------------------------------------------------------------------------------
@@ -147,7 +157,7 @@ void StreamServer::take(Time& at, std::uint32_t, const nic::Completion& done) {
 void PingPong::start(Time now) {
   for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
     Time at = now;
-    for (std::uint32_t n = 0; n < receive_depth(setting_); ++n) post_receive(at, i);
+    post_receives(at, i, receive_depth(setting_));
     if (!first_) continue;
     sent_[i] = at;
     send(at, i, false);
@@ -164,7 +174,7 @@ void PingPong::take(Time& at, std::uint32_t, const nic::Completion& done) {
     sent_[end] = at;
   }
   send(at, end, false);
-  post_receive(at, end);
+  post_receives(at, end, 1);
 }
 
 }  // namespace weft::lab

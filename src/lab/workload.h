@@ -55,9 +55,10 @@ class Side : public sim::Program {
   virtual void take(Time& at, std::uint32_t thread, const nic::Completion& done) = 0;
 
   void send(Time& at, std::uint32_t end, bool signaled);
-  void post_receive(Time& at, std::uint32_t end);
-  // Where a message of this queue pair comes from or goes to.
-  [[nodiscard]] std::uint64_t somewhere(const Station& s, std::uint32_t end);
+  // A stateless card hears of receives, too: one doorbell for all of them.
+  void post_receives(Time& at, std::uint32_t end, std::uint32_t count);
+  // Where a message of this queue pair comes from or goes to: the buffer of this number, of those that it has.
+  [[nodiscard]] std::uint64_t somewhere(const Station& s, std::uint32_t end, std::uint64_t buffer = 0);
   // The number of the other end of this one, among its station's. The server's ends go to the clients in turn.
   [[nodiscard]] std::uint32_t remote_end(std::uint32_t end) const {
     return peers_.size() > 1 ? end / setting_.clients : end * setting_.clients + number_;
@@ -71,6 +72,7 @@ class Side : public sim::Program {
  private:
   std::uint32_t number_;
   Peers peers_;
+  std::vector<std::uint32_t> received_into_;  // by end: the buffer of the last receive that was posted
   Time busy_ = 0;
 };
 
