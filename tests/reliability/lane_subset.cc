@@ -1,5 +1,5 @@
-// What a broken srnic or StaR connection may leave behind. Packets are placed as they come, so of work that was not finished
-// any packet may be in memory and any may not; other bytes never are. What has an order keeps it: READs and atomics are
+// What a broken srnic or StaR connection may leave behind. Packets are placed as they come, so of work that was not
+// finished any packet may be in memory and any may not; other bytes never are. What has an order keeps it: READs and atomics are
 // carried out and messages are received in program order, each when all before it is complete.
 #include <algorithm>
 #include <cstring>
@@ -71,8 +71,8 @@ bool LaneJudge::fits(std::size_t stop, std::span<const Answer> answers) const {
   return true;
 }
 
-// What a READ may bring that nothing else says was carried out. In StaR it does not wait for work before it whose memory
-// is elsewhere, or whose bytes are in their place already. So it may have brought what is there now, too.
+// What a READ may bring that nothing else says was carried out. In StaR it does not wait for work before it whose
+// memory is elsewhere, or whose bytes are in their place already. So it may have brought what is there now, too.
 LaneJudge::Bytes LaneJudge::came_ahead(const Step& step) const {
   if (!is_star() || step.kind != WorkKind::read || step.remote_key == kWrongKey) return {};
   const std::array source{Piece{step.remote, step.length()}};

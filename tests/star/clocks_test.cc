@@ -1,5 +1,5 @@
-// The stateful card reckons with the stateless card's clock, which says until when a packet is good. Of two machines the
-// clocks run apart while a connection is idle, and one may have stood still.
+// The stateful card reckons with the stateless card's clock, which says until when a packet is good. Of two machines
+// the clocks run apart while a connection is idle, and one may have stood still.
 #include "star/scene.h"
 
 namespace weft::test {
