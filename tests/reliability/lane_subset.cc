@@ -1,6 +1,6 @@
 // What a broken srnic or StaR connection may leave behind. Packets are placed as they come, so of work that was not
-// finished any packet may be in memory and any may not; other bytes never are. What has an order keeps it: READs and atomics are
-// carried out and messages are received in program order, each when all before it is complete.
+// finished any packet may be in memory and any may not; other bytes never are. What has an order keeps it: READs and
+// atomics are carried out and messages are received in program order, each when all before it is complete.
 #include <algorithm>
 #include <cstring>
 
