@@ -4,6 +4,8 @@
 #include <bit>
 #include <cassert>
 
+#include "base/fixed_vector.h"
+
 namespace weft::host {
 namespace {
 
@@ -257,43 +259,61 @@ void Device::set_qpn_prefix(std::uint32_t prefix, std::uint32_t bits) {
   qpn_noise_ = (1U << (24 - bits)) - 1;
 }
 
-// The slot is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give, nor is the number that the
-// slot had last, if there is another: packets for it may still be under way.
-wire::Qpn Device::choose_qpn(std::uint32_t slot) {
-  const std::uint32_t mask = card_.contexts.size() - 1;
+// The slot, or the number of the block, is in the low bits, the rest is noise; 0, 1 and 0xFFFFFF are not ours to give,
+// nor is the number that was there last, if there is another: packets for it may still be under way. Slots and blocks
+// share the numbers. Nothing: among those that were tried each is taken.
+std::optional<wire::Qpn> Device::choose_qpn(std::uint32_t low, std::uint32_t count, wire::Qpn last) {
+  constexpr std::uint32_t kTried = 8;
+  const std::uint32_t mask = count - 1;
   const bool choice = (qpn_noise_ & ~mask) != 0;
-  for (auto noise = static_cast<std::uint32_t>(random_.next());; noise += mask + 1) {
-    const wire::Qpn qpn(qpn_prefix_ | (noise & qpn_noise_ & ~mask) | slot);
-    if (qpn.raw() <= 1 || qpn == wire::kMulticastQpn || stateless_qps_.contains(qpn.raw())) continue;
-    if (!choice || qpn != last_qpns_[slot]) return qpn;
+  auto noise = static_cast<std::uint32_t>(random_.next());
+  for (std::uint32_t i = 0; i < (choice ? kTried : 1); ++i, noise += count) {
+    const wire::Qpn qpn(qpn_prefix_ | (noise & qpn_noise_ & ~mask) | low);
+    if (qpn.raw() <= 1 || qpn == wire::kMulticastQpn || find_qp(qpn) != nullptr) continue;
+    if (!choice || qpn != last) return qpn;
   }
+  return std::nullopt;
 }
 
-// Any number that nobody has: no slot stands behind it.
-wire::Qpn Device::choose_stateless_qpn() {
-  for (auto noise = static_cast<std::uint32_t>(random_.next());; ++noise) {
-    const wire::Qpn qpn(qpn_prefix_ | (noise & qpn_noise_));
-    if (qpn.raw() <= 1 || qpn == wire::kMulticastQpn || stateless_qps_.contains(qpn.raw())) continue;
-    if (card_.contexts.find(qpn) == nullptr) return qpn;
+// A free slot, or block, for which there is a number. In a crowded table the first one may have none.
+std::optional<Device::Numbered> Device::take_numbered(nic::Slots& free, std::uint32_t count,
+                                                      std::span<const wire::Qpn> last) {
+  constexpr std::size_t kTried = 64;
+  FixedVector<std::uint32_t, kTried> aside;
+  std::optional<Numbered> out;
+  while (!out && !free.empty() && aside.size() < kTried) {
+    const std::uint32_t slot = free.take(random_.next());
+    const auto qpn = choose_qpn(slot, count, last.empty() ? wire::Qpn{} : last[slot]);
+    if (qpn) {
+      out = Numbered{slot, *qpn};
+    } else {
+      (void)aside.try_push(slot);
+    }
   }
+  for (const std::uint32_t slot : aside) free.give_back(slot);
+  return out;
 }
 
 void Device::begin_stateless() {
   if (stateless_ != nullptr) return;
   stateless_ = std::make_unique<StatelessSide>(card_, std::bit_ceil(config_.max_stateless));
+  assert(stateless_->most() <= qpn_noise_ + 1);
   renew_capabilities();
 }
 
 nic::StatelessBlock& Device::take_block() {
   begin_stateless();
-  return stateless_->take(random_.next());
+  return stateless_->make(stateless_->free().take(random_.next()));
 }
 
 Result<QueuePair*> Device::create_stateless(Domain domain, const QpOptions& options) {
-  if (!has_room_for_stateless()) return fail(Error::table_full);
-  const wire::Qpn qpn = choose_stateless_qpn();
-  nic::StatelessBlock& block = take_block();
-  return (stateless_qps_[qpn.raw()] = std::make_unique<QueuePair>(*this, block, qpn, domain, options)).get();
+  begin_stateless();
+  const auto place = take_numbered(stateless_->free(), stateless_->most(), {});
+  if (!place) return fail(Error::table_full);
+  nic::StatelessBlock& block = stateless_->make(place->slot);
+  auto& made = stateless_qps_[place->qpn.raw()];
+  made = std::make_unique<QueuePair>(*this, block, place->qpn, domain, options);
+  return made.get();
 }
 
 void Device::renew_capabilities() {
@@ -313,10 +333,11 @@ Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& wanted) {
     if (!stateless) return stateless;
     made = *stateless;
   } else {
-    if (qp_slots_.empty()) return fail(Error::table_full);
-    const std::uint32_t slot = qp_slots_.take(random_.next());
-    qps_[slot] = std::make_unique<QueuePair>(*this, slot, choose_qpn(slot), domain, options);
-    made = qps_[slot].get();
+    const auto place = take_numbered(qp_slots_, card_.contexts.size(), last_qpns_);
+    if (!place) return fail(Error::table_full);
+    auto& at = qps_[place->slot];
+    at = std::make_unique<QueuePair>(*this, place->slot, place->qpn, domain, options);
+    made = at.get();
   }
   ++options.send_cq->users;
   ++options.receive_cq->users;

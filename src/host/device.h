@@ -8,6 +8,7 @@
 #include <memory>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "host/error.h"
@@ -179,8 +180,13 @@ class Device {
   void revoke(const nic::Region& region);  // what has been exported of it
   [[nodiscard]] Error judge_qp(Domain domain, const QpOptions& options) const;
   [[nodiscard]] bool has_domain(Domain d) const { return d < domain_users_.size() && domain_users_[d].has_value(); }
-  [[nodiscard]] wire::Qpn choose_qpn(std::uint32_t slot);
-  [[nodiscard]] wire::Qpn choose_stateless_qpn();
+  struct Numbered {
+    std::uint32_t slot;
+    wire::Qpn qpn;
+  };
+  [[nodiscard]] std::optional<wire::Qpn> choose_qpn(std::uint32_t low, std::uint32_t count, wire::Qpn last);
+  [[nodiscard]] std::optional<Numbered> take_numbered(nic::Slots& free, std::uint32_t count,
+                                                      std::span<const wire::Qpn> last);
   void begin_stateless();
   [[nodiscard]] bool has_room_for_stateless() const { return stateless_ == nullptr || !stateless_->full(); }
   [[nodiscard]] nic::StatelessBlock& take_block();

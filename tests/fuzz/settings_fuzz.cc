@@ -93,8 +93,9 @@ bool same(const Settings& a, const Settings& b) {
          a.window == b.window && a.requester_bitmaps == b.requester_bitmaps && a.wire == b.wire &&
          a.one_copy == b.one_copy && a.impairments == b.impairments && a.impair_outbound == b.impair_outbound &&
          a.impair_inbound == b.impair_inbound && a.seed == b.seed && a.pcap == b.pcap && a.stats == b.stats &&
-         a.max_qps == b.max_qps && a.policy == b.policy && a.weights == b.weights &&
-         a.works_per_turn == b.works_per_turn && a.burst_bytes == b.burst_bytes;
+         a.max_qps == b.max_qps && a.stateless_beyond == b.stateless_beyond && a.capabilities == b.capabilities &&
+         a.policy == b.policy && a.weights == b.weights && a.works_per_turn == b.works_per_turn &&
+         a.burst_bytes == b.burst_bytes;
 }
 
 bool is_plain(std::string_view text) {

@@ -13,6 +13,7 @@
 #include "cli/bench/number_json.h"
 #include "cli/bench/samples.h"
 #include "cli/bench/side_by_side.h"
+#include "cli/bench/star/bench.h"
 #include "cli/commands.h"
 
 namespace weft::cli {
@@ -123,7 +124,15 @@ Command add_bench(CLI::App& weft, const Behind&) {
   app.add_option("--only", options->only, "Only rows whose name contains this")->type_name("TEXT");
   auto load = std::make_shared<LoadBench>();
   const CLI::App& loaded = add_load_bench(app, *load);
-  const auto chosen = [options, loss, &lossy, load, &loaded] {
+  auto star = std::make_shared<StarBench>();
+  const CLI::App& stateless = add_star_bench(app, *star);
+  const auto chosen = [options, loss, &lossy, load, &loaded, star, &stateless] {
+    if (stateless.parsed()) {
+      star->weft = own_path();
+      star->address = options->address;
+      star->json = star->json || options->json;
+      return run_star_bench(*star);
+    }
     if (loaded.parsed()) {
       load->weft = own_path();
       load->address = options->address;

@@ -1,63 +1,22 @@
 // weft-connections: what connections cost. Two processes, N reliable connections between them, and on each connection
 // as many SENDs or WRITEs under way as perftest would have; rates, completion times and shares for each N, and the
-// memory of a connection that does nothing. An ordinary verbs program: it runs on any RDMA device.
+// memory of a connection that does nothing. Or, with --clients, a server that writes to or reads from the memory of a
+// few client programs, over N connections in all. An ordinary verbs program: it runs on any RDMA device.
 #include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "cli/connections/crowd.h"
 #include "cli/connections/failing.h"
 #include "cli/connections/load.h"
+#include "cli/connections/processes.h"
 #include "cli/connections/receiver.h"
 #include "cli/connections/report.h"
 #include "cli/connections/side.h"
 
 namespace weft::connections {
 namespace {
-
-class Sockets {  // two, joined with each other
- public:
-  Sockets() {
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0) give_up("socketpair: {}", std::strerror(errno));
-  }
-  ~Sockets() {
-    for (const int end : {0, 1}) close_end(end);
-  }
-  Sockets(const Sockets&) = delete;
-  Sockets& operator=(const Sockets&) = delete;
-
-  [[nodiscard]] int end(int which) const { return ends_[which]; }
-  void close_end(int which) {
-    if (ends_[which] >= 0) close(ends_[which]);
-    ends_[which] = -1;
-  }
-
- private:
-  int ends_[2] = {-1, -1};
-};
-
-// Gives one end to a process of its own. Nobody else holds that end, so whoever is left hears that the other is gone.
-template <class Body>
-pid_t start(Sockets& sockets, int which, const Body& body) {
-  const pid_t child = fork();
-  if (child < 0) give_up("fork: {}", std::strerror(errno));
-  if (child > 0) {
-    sockets.close_end(which);
-    return child;
-  }
-  sockets.close_end(1 - which);
-  body(sockets.end(which));
-  _exit(0);
-}
-
-void must_end_well(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status != 0) std::_Exit(1);  // it has said why
-}
 
 // In processes of their own, so that the load finds memory as if this had never been.
 double measure_idle(const Shape& shape) {
@@ -106,6 +65,11 @@ void measure_load(const Options& o, const Shape& shape, Findings& findings) {
 }
 
 int run(const Options& o) {
+  if (o.clients != 0) {
+    const Findings crowd = run_crowd(o);
+    fmt::print("{}", o.json ? json_of(o, crowd) : text_of(o, crowd));
+    return 0;
+  }
   const std::uint32_t most = *std::max_element(o.qps.begin(), o.qps.end());
   Findings findings;
   for (const std::uint32_t n : o.qps) findings.points.emplace_back().connections = n;
@@ -125,7 +89,8 @@ int main(int argc, char** argv) {
   fmt::print(stderr,
              "weft-connections: {}\n"
              "usage: weft-connections [--qps N,N...] [--depth 1..{}] [--verb send|write] [--bytes 1..{}] [--rounds N]\n"
-             "                        [--milliseconds N] [--no-idle] [--json]\n",
+             "                        [--milliseconds N] [--no-idle] [--json]\n"
+             "       weft-connections --clients N [--client-variable NAME=VALUE]... [--verb write|read] ...\n",
              options.error(), kMostDepth, kMostBytes);
   return 2;
 }

@@ -28,8 +28,8 @@ bool read_list(std::string_view text, std::vector<std::uint32_t>& out) {
 }
 
 bool read_verb(std::string_view text, Verb& out) {
-  out = text == "write" ? Verb::write : Verb::send;
-  return text == "send" || text == "write";
+  out = text == "write" ? Verb::write : text == "read" ? Verb::read : Verb::send;
+  return text == "send" || text == "write" || text == "read";
 }
 
 // What the option takes, for whoever gave it something else; nothing if all is well.
@@ -41,7 +41,15 @@ std::string read_option(std::string_view name, std::string_view value, Options& 
   if (name == "--bytes") return number(kMostBytes, o.bytes);
   if (name == "--rounds") return number(kMostRounds, o.rounds);
   if (name == "--milliseconds") return number(kMostMilliseconds, o.milliseconds);
-  if (name == "--verb") return read_verb(value, o.verb) ? "" : "--verb takes send or write";
+  if (name == "--clients") return number(kMostClients, o.clients);
+  if (name == "--client-variable") {
+    const std::size_t equals = value.find('=');
+    if (equals == 0 || equals == std::string_view::npos) return "--client-variable takes NAME=VALUE";
+    o.client_variables.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    return {};
+  }
+  if (name == "--verb")
+    return read_verb(value, o.verb) ? "" : "--verb takes send or write, and with --clients write or read";
   if (name == "--qps") {
     return read_list(value, o.qps) ? "" : fmt::format("--qps takes numbers from 1 to {}: 1,16,128", kMostConnections);
   }
@@ -63,6 +71,11 @@ tl::expected<Options, std::string> parse_options(std::span<char* const> words) {
     } else if (std::string wrong = read_option(name, words[++i], o); !wrong.empty()) {
       return tl::unexpected(std::move(wrong));
     }
+  }
+  if (o.clients == 0 && o.verb == Verb::read) return tl::unexpected<std::string>("--verb read goes with --clients");
+  if (o.clients != 0 && o.verb == Verb::send) return tl::unexpected<std::string>("--verb send goes without --clients");
+  if (o.clients == 0 && !o.client_variables.empty()) {
+    return tl::unexpected<std::string>("--client-variable goes with --clients");
   }
   return o;
 }

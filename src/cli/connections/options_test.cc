@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/connections/buffers.h"
+#include "cli/connections/slots.h"
 
 namespace weft::connections {
 namespace {
@@ -48,6 +49,12 @@ TEST(ConnectionOptions, BadOnesAreRefusedWithASentence) {
                                                        {"--qps", "0"},
                                                        {"--qps", "131073"},
                                                        {"--verb", "read"},
+                                                       {"--verb", "atomic"},
+                                                       {"--clients", "65", "--verb", "write"},
+                                                       {"--verb", "send", "--clients", "2"},
+                                                       {"--client-variable", "WEFT_ROLE"},
+                                                       {"--client-variable", "=x", "--clients", "2"},
+                                                       {"--client-variable", "A=b"},
                                                        {"--rounds", "-1"},
                                                        {"--rounds", "1001"},
                                                        {"--milliseconds", "99999999"},
@@ -59,6 +66,37 @@ TEST(ConnectionOptions, BadOnesAreRefusedWithASentence) {
     EXPECT_NE(o.error().find(words.back().starts_with("--") ? words.back() : words.front()), std::string::npos)
         << o.error();
   }
+}
+
+TEST(ConnectionOptions, AServerHasClientsWithVariablesOfTheirOwn) {
+  const auto o = asked({"--clients", "4", "--verb", "read", "--client-variable", "A=b", "--client-variable", "C=d=e"});
+  ASSERT_TRUE(o) << o.error();
+  EXPECT_EQ(o->clients, 4U);
+  EXPECT_EQ(o->verb, Verb::read);
+  const std::vector<std::pair<std::string, std::string>> variables{{"A", "b"}, {"C", "d=e"}};
+  EXPECT_EQ(o->client_variables, variables);
+}
+
+// A check that nothing passes by accident: not what another connection, message or side has written, nor one byte off.
+TEST(MessageSlots, HoldWhatWasWrittenAndNothingElse) {
+  MessageSlots slots(3, 2, 20);
+  for (std::uint32_t at = 0; at < 3; ++at) {
+    for (const std::uint64_t message : {0, 1}) EXPECT_FALSE(slots.holds(at, at, message, Writer::server)) << "empty";
+  }
+  slots.write(1, 7, 4, Writer::server);
+  EXPECT_TRUE(slots.holds(1, 7, 4, Writer::server));
+  EXPECT_FALSE(slots.holds(1, 7, 4, Writer::client));
+  EXPECT_FALSE(slots.holds(1, 7, 2, Writer::server)) << "the one before in that slot";
+  EXPECT_FALSE(slots.holds(1, 8, 4, Writer::server));
+  EXPECT_FALSE(slots.holds(0, 7, 4, Writer::server));
+  for (std::size_t i = 0; i < 20; ++i) {
+    std::byte& one = slots.memory()[slots.offset(1, 4) + i];
+    one ^= std::byte{1};
+    EXPECT_FALSE(slots.holds(1, 7, 4, Writer::server)) << i;
+    one ^= std::byte{1};
+  }
+  slots.clear(1, 4);
+  EXPECT_FALSE(slots.holds(1, 7, 4, Writer::server));
 }
 
 TEST(ConnectionBuffers, AreEachConnectionsOwnUpToTheirTotal) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kRingBytes = kIdleDepth * 64.0;
 
-const char* name_of(Verb verb) { return verb == Verb::send ? "send" : "write"; }
+const char* name_of(Verb verb) { return verb == Verb::send ? "send" : verb == Verb::write ? "write" : "read"; }
 
 // Of the point with the highest rate; the ratio is of the same rounds.
 double of_best(const Point& point, const std::vector<Point>& points) {
@@ -40,9 +40,17 @@ void Point::add(const Measured& round) {
 }
 
 std::string text_of(const Options& o, const Findings& f) {
-  std::string out = fmt::format("{} of {} bytes, {} under way for each connection all the time; {} round{} of {} ms\n",
-                                o.verb == Verb::send ? "SENDs" : "WRITEs", o.bytes, o.depth, o.rounds,
-                                o.rounds == 1 ? "" : "s", o.milliseconds);
+  const char* const what = o.verb == Verb::send ? "SENDs" : o.verb == Verb::write ? "WRITEs" : "READs";
+  std::string out;
+  if (f.clients != 0) {
+    out = fmt::format("{} clients connected in {:.1f} s, each wrote once on each connection\n", f.clients,
+                      f.connect_seconds.value_or(0));
+  }
+  out += fmt::format(
+      "{} of {} bytes, {}{} under way {}; {} round{} of {} ms\n", what, o.bytes, f.clients != 0 ? "at most " : "",
+      o.depth,
+      f.clients != 0 ? "for a connection, 1024 in all, and all data right" : "for each connection all the time",
+      o.rounds, o.rounds == 1 ? "" : "s", o.milliseconds);
   out += fmt::format("{:>11}  {:>12}  {:>7}  {:>7}  {:>10}  {:>11}  {:>11}\n", "connections", "messages/s", "Gb/s",
                      "of best", "shares", "median us", "p99 us");
   for (const Point& p : f.points) {
@@ -85,6 +93,8 @@ std::string json_of(const Options& o, const Findings& f) {
                            {"process", getpid()},
                            {"buffers", f.buffers},
                            {"receive_entries", f.receives},
+                           {"clients", f.clients},
+                           {"connect_seconds", cli::number_or_null(f.connect_seconds)},
                            {"points", points},
                            {"idle_connection_bytes", cli::number_or_null(f.idle_bytes)},
                            {"idle_ring_bytes", kRingBytes}};

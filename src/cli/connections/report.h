@@ -28,6 +28,9 @@ struct Findings {
   std::vector<Point> points;
   std::uint32_t buffers = 0, receives = 0;
   std::optional<double> idle_bytes;  // of one side of an idle connection
+  // Of a server: its clients, and how long it took until each had connected and written.
+  std::uint32_t clients = 0;
+  std::optional<double> connect_seconds;
 };
 
 [[nodiscard]] std::string text_of(const Options& options, const Findings& findings);

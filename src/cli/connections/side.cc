@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/connections/failing.h"
+#include "cli/connections/ready.h"
 
 namespace weft::connections {
 namespace {
@@ -91,37 +92,8 @@ void Side::make_connections() {
   bytes_per_connection_ = (resident_bytes() - before) / count;
 }
 
-// Timeout, retries and the like are perftest's.
 void Side::connect(ibv_qp* qp, const Address& peer) const {
-  ibv_qp_attr a{};
-  a.qp_state = IBV_QPS_INIT;
-  a.port_num = 1;
-  a.qp_access_flags = kAccess;
-  must(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "to INIT");
-  a.qp_state = IBV_QPS_RTR;
-  a.path_mtu = mtu_;
-  a.dest_qp_num = peer.qpn;
-  a.rq_psn = peer.psn;
-  a.max_dest_rd_atomic = 1;
-  a.min_rnr_timer = 12;
-  a.ah_attr.is_global = 1;
-  a.ah_attr.grh.dgid = peer_.gid;
-  a.ah_attr.grh.hop_limit = 64;
-  a.ah_attr.port_num = 1;
-  must(ibv_modify_qp(qp, &a,
-                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-       "to RTR");
-  a.qp_state = IBV_QPS_RTS;
-  a.timeout = 14;
-  a.retry_cnt = 7;
-  a.rnr_retry = 7;
-  a.sq_psn = peer.psn;
-  a.max_rd_atomic = 1;
-  must(ibv_modify_qp(qp, &a,
-                     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                         IBV_QP_MAX_QP_RD_ATOMIC),
-       "to RTS");
+  make_ready(qp, {.gid = peer_.gid, .qpn = peer.qpn, .psn = peer.psn}, mtu_, kAccess);
 }
 
 Side::~Side() {

@@ -12,6 +12,7 @@ StatelessSide::StatelessSide(nic::CardState& card, std::uint32_t most)
     : card_(card),
       blocks_(most),
       generations_(most, 0),
+      told_at_(most, 0),
       slots_(most),
       rung_(most),
       timers_(blocks_, card.config.nanosecond) {
@@ -19,12 +20,12 @@ StatelessSide::StatelessSide(nic::CardState& card, std::uint32_t most)
   card_.rung_blocks = &rung_;
 }
 
-StatelessBlock& StatelessSide::take(std::uint64_t random) {
-  const std::uint32_t number = slots_.take(random);
+StatelessBlock& StatelessSide::make(std::uint32_t number) {
   StatelessBlock& b = blocks_.make(number);
   b.context.make_stateless();
   b.context.timer = number;
   b.generation = ++generations_[number];
+  told_at_[number] = 0;
   return b;
 }
 
@@ -62,7 +63,7 @@ void StatelessSide::renew_capabilities() {
 // How long an answer may take before everything is said again. Twice as long each time.
 Time StatelessSide::interval(const StatelessBlock& b) const {
   constexpr std::uint8_t kMostDoublings = 7;
-  const Time first = std::max(200'000 * card_.config.nanosecond, 2 * card_.config.star_silence);
+  const Time first = std::max({200'000 * card_.config.nanosecond, 2 * card_.config.star_silence, 3 * answer_time_});
   const nic::Context& c = b.context;
   const Time most =
       c.state == nic::QpState::rts && c.ack_timeout != 0 ? card_.config.ack_timeout(c.ack_timeout) : kNever;
@@ -71,10 +72,20 @@ Time StatelessSide::interval(const StatelessBlock& b) const {
   return b.waits_for_answer() || b.breaking ? usual : card_.config.ack_timeout(c.ack_timeout);
 }
 
+// Of what was said before: when something was heard since. One that was said again tells nothing.
+void StatelessSide::learn_answer_time(const StatelessBlock& b, Time now) {
+  Time& told_at = told_at_[blocks_.slot_of(b)];
+  if (told_at != 0 && b.reposts == 0 && b.silent_since > told_at) {
+    answer_time_ += (b.silent_since - told_at - answer_time_) / 16;
+  }
+  told_at = b.watched ? 0 : now;
+}
+
 void StatelessSide::watch(StatelessBlock& b, Time now) {
   const bool waits = b.waits_for_answer() || b.has_limit();
   if (!waits && !b.breaking) return;
   discount_absence(b, now);
+  learn_answer_time(b, now);
   if (!b.watched) b.silent_since = now;
   b.watched = true;
   b.due = now + interval(b);

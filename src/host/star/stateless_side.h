@@ -26,8 +26,11 @@ class StatelessSide {
   StatelessSide& operator=(const StatelessSide&) = delete;
 
   [[nodiscard]] bool full() const { return slots_.empty(); }
-  // A fresh block. Its number stands where a context on a card has its timer.
-  [[nodiscard]] nic::StatelessBlock& take(std::uint64_t random);
+  [[nodiscard]] std::uint32_t most() const { return static_cast<std::uint32_t>(blocks_.size()); }
+  // Numbers of blocks that nobody has.
+  [[nodiscard]] nic::Slots& free() { return slots_; }
+  // A fresh block, with this number from there, which stands where a context on a card has its timer.
+  [[nodiscard]] nic::StatelessBlock& make(std::uint32_t number);
   void give_back(nic::StatelessBlock& b);
   // As new: whoever still names the old one is refused.
   void renew(nic::StatelessBlock& b);
@@ -67,6 +70,7 @@ class StatelessSide {
 
  private:
   void watch(nic::StatelessBlock& b, Time now);
+  void learn_answer_time(const nic::StatelessBlock& b, Time now);
   static void discount_absence(nic::StatelessBlock& b, Time now);
   [[nodiscard]] Time interval(const nic::StatelessBlock& b) const;
   [[nodiscard]] bool has_waited_enough(const nic::StatelessBlock& b, Time now) const;
@@ -74,6 +78,10 @@ class StatelessSide {
   nic::CardState& card_;
   ZeroedTable<nic::StatelessBlock> blocks_;
   std::vector<std::uint32_t> generations_;
+  std::vector<Time> told_at_;  // by block: when it last said something, and waited for nothing else; 0: never
+  // How long peers take to answer, smoothed, over all connections: with thousands of them, and few processors, that is
+  // milliseconds, and saying everything again meanwhile would only make it longer.
+  Time answer_time_ = 0;
   nic::Slots slots_;
   nic::SlotQueue rung_;
   nic::Timers<ZeroedTable<nic::StatelessBlock>> timers_;

@@ -51,6 +51,7 @@ host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_reso
   config.card.burst_bytes = settings.burst_bytes;
   config.dialect = dialect_of(settings);
   config.role = settings.role;
+  config.card.star_trust = !settings.capabilities;
   config.max_stateless = config.card.max_qps;
   config.memory = &memory;
   return config;

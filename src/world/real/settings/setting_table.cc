@@ -90,6 +90,11 @@ std::string read_stateless_beyond(std::string_view value, Settings& settings) {
   return {};
 }
 
+std::string read_capabilities(std::string_view value, Settings& settings) {
+  static constexpr std::array kWords{Word<bool>{"on", true}, Word<bool>{"off", false}};
+  return read_word(value, kWords, settings.capabilities);
+}
+
 std::string read_congestion(std::string_view value, Settings& settings) {
   using Choice = nic::CongestionControl;
   static constexpr std::array kWords{Word<Choice>{"dctcp", Choice::dctcp}, Word<Choice>{"none", Choice::none}};
@@ -230,6 +235,9 @@ constexpr std::array kSettings{
     Setting{"stateless_beyond", "WEFT_STATELESS_BEYOND", "N",
             "Connections beyond which, in auto, peers with fewer are asked to keep the state; 0: none are",
             read_stateless_beyond},
+    Setting{"capabilities", "WEFT_CAPABILITIES", "on|off",
+            "Whether a stateless card checks who may touch its memory; off: it trusts its peers' cards",
+            read_capabilities},
     Setting{"cc", "WEFT_CC", "dctcp|none", "Congestion control of srnic connections", read_congestion},
     Setting{"window", "WEFT_WINDOW", "N", "Packets of a connection that may be under way", read_window},
     Setting{"bitmaps", "WEFT_BITMAPS", "both|responder",

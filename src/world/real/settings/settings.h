@@ -31,6 +31,7 @@ struct Settings {
   host::StarRole role = host::StarRole::none;  // of reliable connections, if the transport is star, and only then
   // With transport automatic: so many connections this card keeps state for, whoever its peers are; 0: for all.
   std::uint32_t stateless_beyond = 10'000;
+  bool capabilities = true;  // false: a stateless card trusts whatever its peers' cards say
   nic::CongestionControl congestion = nic::CongestionControl::dctcp;
   std::optional<std::uint32_t> window{};  // packets of a connection under way
   bool requester_bitmaps = true;

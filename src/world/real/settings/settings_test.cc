@@ -68,6 +68,8 @@ TEST_F(SettingsTest, NothingIsSetAtFirst) {
   EXPECT_EQ(usual.pcap, "");
   EXPECT_FALSE(usual.stats);
   EXPECT_EQ(usual.max_qps, 16384u);
+  EXPECT_EQ(usual.stateless_beyond, 10'000u);
+  EXPECT_TRUE(usual.capabilities);
   EXPECT_EQ(usual.policy, nic::Policy::round_robin);
   EXPECT_EQ(usual.weights, nic::usual_weights());
   EXPECT_EQ(usual.works_per_turn, 8u);
@@ -90,6 +92,8 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
                              {"WEFT_PCAP", "x-%p.pcapng"},
                              {"WEFT_STATS", "1"},
                              {"WEFT_MAX_QPS", "100"},
+                             {"WEFT_STATELESS_BEYOND", "0"},
+                             {"WEFT_CAPABILITIES", "off"},
                              {"WEFT_POLICY", "weighted"},
                              {"WEFT_WEIGHTS", "5,1, 255"},
                              {"WEFT_WORKS_PER_TURN", "4"},
@@ -106,11 +110,20 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.pcap, "x-%p.pcapng");
   EXPECT_TRUE(set.stats);
   EXPECT_EQ(set.max_qps, 100u);
+  EXPECT_EQ(set.stateless_beyond, 0u);
+  EXPECT_FALSE(set.capabilities);
   EXPECT_EQ(set.policy, nic::Policy::weighted);
   EXPECT_EQ(set.weights, (nic::Weights{5, 1, 255, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
   EXPECT_EQ(set.works_per_turn, 4u);
   EXPECT_EQ(set.burst_bytes, 65536u);
   EXPECT_EQ(set.one_copy, OneCopy::off);
+}
+
+TEST_F(SettingsTest, TheThresholdOfStatelessnessIsACountAndCapabilitiesAreOnOrOff) {
+  EXPECT_EQ(good({{"WEFT_STATELESS_BEYOND", "131072"}}).stateless_beyond, 131072u);
+  EXPECT_THAT(bad({{"WEFT_STATELESS_BEYOND", "131073"}}), HasSubstr("is not a whole number from 0 to 131072"));
+  EXPECT_THAT(bad({{"WEFT_STATELESS_BEYOND", "-1"}}), HasSubstr("is not a whole number from 0 to 131072"));
+  EXPECT_THAT(bad({{"WEFT_CAPABILITIES", "maybe"}}), HasSubstr("is none of on, off"));
 }
 
 TEST_F(SettingsTest, StarHasARoleAndARoleHasStar) {
