@@ -54,7 +54,8 @@ double resident(const std::string& which) {
   return kilobytes * 1024;
 }
 
-// Of both ends of a connection together, while they send. Runs first: what was resident at most is told for all time.
+// Bytes that both ends of a connection take together while they send. This runs first: the system tells the largest
+// resident size since the program began.
 void memory(benchmark::State& state) {
   Setting s = setting("srnic", state.range(0));
   s.messages = 20'000;

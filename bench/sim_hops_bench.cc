@@ -24,6 +24,8 @@ wire::Address address_of(HostIndex host) {
 
 class Responder {
  public:
+  static constexpr bool kPostsToItself = false;
+
   Responder(Fabric<Responder>& fabric, std::uint32_t hosts, std::uint32_t payload_bytes)
       : fabric_(&fabric), random_(fabric.random().next()), hosts_(hosts), payload_bytes_(payload_bytes) {
     index_ = fabric.attach(*this, address_of(static_cast<HostIndex>(fabric.hosts())));

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-// Of <infiniband/verbs.h>.
+// These are defined in <infiniband/verbs.h>.
 struct ibv_context;
 struct ibv_device;
 struct ibv_qp;

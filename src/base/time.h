@@ -12,7 +12,7 @@ using Time = std::int64_t;
 
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 
-// Of the simulated world.
+// The simulated world counts picoseconds.
 constexpr Time nanoseconds(std::int64_t n) { return n * 1'000; }
 constexpr Time microseconds(std::int64_t n) { return n * 1'000'000; }
 constexpr Time milliseconds(std::int64_t n) { return n * 1'000'000'000; }

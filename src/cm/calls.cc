@@ -20,7 +20,7 @@ wire::CmPath primary_path(const Path& path) {
 
 }  // namespace
 
-Answer Manager::connect(const ConnectCall& call, Time now, Effects& out, Id& id) {
+Answer Manager::connect(const ConnectCall& call, Time now, ManagerEffects& out, Id& id) {
   if (call.private_data.size() > kRequestData) return Answer::too_long;
   Connection* c = make(State::request_sent, call.path);
   if (c == nullptr) return Answer::too_many;
@@ -52,7 +52,8 @@ Answer Manager::connect(const ConnectCall& call, Time now, Effects& out, Id& id)
   return Answer::ok;
 }
 
-Answer Manager::accept(Id id, const Side& side, std::span<const std::byte> data, Time now, Effects& out) {
+Answer Manager::accept(Id id, const QpParameters& side, std::span<const std::byte> data, Time now,
+                       ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return Answer::no_such_connection;
   if (c->state != State::request_received) return Answer::wrong_state;
@@ -75,7 +76,7 @@ Answer Manager::accept(Id id, const Side& side, std::span<const std::byte> data,
   return Answer::ok;
 }
 
-Answer Manager::reject(Id id, std::uint16_t why, std::span<const std::byte> data, Time now, Effects& out) {
+Answer Manager::reject(Id id, std::uint16_t why, std::span<const std::byte> data, Time now, ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return Answer::no_such_connection;
   if (data.size() > kRejectData) return Answer::too_long;
@@ -92,7 +93,7 @@ Answer Manager::reject(Id id, std::uint16_t why, std::span<const std::byte> data
   return Answer::ok;
 }
 
-Answer Manager::ready(Id id, Effects& out) {
+Answer Manager::ready(Id id, ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return Answer::no_such_connection;
   if (c->state != State::response_received) return Answer::wrong_state;
@@ -101,7 +102,7 @@ Answer Manager::ready(Id id, Effects& out) {
   return Answer::ok;
 }
 
-Answer Manager::established(Id id, Effects& out) {
+Answer Manager::established(Id id, ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return Answer::no_such_connection;
   if (c->state == State::established) return Answer::ok;
@@ -112,7 +113,7 @@ Answer Manager::established(Id id, Effects& out) {
   return Answer::ok;
 }
 
-Answer Manager::disconnect(Id id, Time now, Effects& out) {
+Answer Manager::disconnect(Id id, Time now, ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return Answer::no_such_connection;
   // Before the RTU the passive side may be connected already, for all it knows; only the active side decides that.
@@ -121,13 +122,13 @@ Answer Manager::disconnect(Id id, Time now, Effects& out) {
   return Answer::ok;
 }
 
-void Manager::begin_disconnect(Connection& c, Time now, Effects& out) {
+void Manager::begin_disconnect(Connection& c, Time now, ManagerEffects& out) {
   c.state = State::disconnect_sent;
   c.transaction = chance_.next();
   ask(c, wire::CmDreq{.local_id = c.id, .remote_id = c.peer_id, .remote_qpn = c.peer_qpn}, now, out);
 }
 
-void Manager::release(Id id, Time now, Effects& out) {
+void Manager::release(Id id, Time now, ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return;
   switch (c->state) {

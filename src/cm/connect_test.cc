@@ -13,19 +13,19 @@ using test::Pair;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Side kServer{.qpn = wire::Qpn(0x9876),
-                       .starting_psn = wire::Psn(99),
-                       .responder_resources = 2,
-                       .initiator_depth = 1,
-                       .rnr_retry_count = 5};
+constexpr QpParameters kServer{.qpn = wire::Qpn(0x9876),
+                               .starting_psn = wire::Psn(99),
+                               .responder_resources = 2,
+                               .initiator_depth = 1,
+                               .rnr_retry_count = 5};
 
 void accept_and_get_ready(Pair& pair) {
-  pair.on_b = [](Pair& p, Manager& m, const Event& e) {
+  pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) {
     if (e.what == Happening::request) {
       ASSERT_EQ(m.accept(e.id, kServer, test::bytes("welcome"), p.now, p.from_b), Answer::ok);
     }
   };
-  pair.on_a = [](Pair& p, Manager& m, const Event& e) {
+  pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) {
     if (e.what == Happening::response) {
       ASSERT_EQ(m.ready(e.id, p.from_a), Answer::ok);
     }
@@ -55,7 +55,7 @@ TEST(CmConnect, BothSidesLearnWhatTheOtherSaid) {
   Pair pair;
   whole_life(pair);
   ASSERT_EQ(pair.sent, 5u);  // REQ, REP, RTU, DREQ, DREP
-  const Event& request = pair.b_events.at(0);
+  const CmEvent& request = pair.b_events.at(0);
   EXPECT_EQ(request.peer.qpn, wire::Qpn(0x1234));
   EXPECT_EQ(request.peer.starting_psn, wire::Psn(77));
   EXPECT_EQ(request.peer.responder_resources, 4);  // the peer's depth is what this side holds
@@ -68,7 +68,7 @@ TEST(CmConnect, BothSidesLearnWhatTheOtherSaid) {
   EXPECT_EQ(request.path.mtu, 5);
   EXPECT_EQ(request.private_bytes, 56);
   EXPECT_EQ(test::text_of(request), "hello");
-  const Event& response = pair.a_events.at(0);
+  const CmEvent& response = pair.a_events.at(0);
   EXPECT_EQ(response.peer.qpn, kServer.qpn);
   EXPECT_EQ(response.peer.starting_psn, kServer.starting_psn);
   EXPECT_EQ(response.peer.responder_resources, 1);
@@ -111,7 +111,7 @@ TEST(CmConnect, IsRejectedOnceWhateverIsLost) {
   with_every_fault(2, [](Fault fault) {
     Pair pair(fault);
     pair.b.listen(test::kService, {}, 10);
-    pair.on_b = [](Pair& p, Manager& m, const Event& e) {
+    pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) {
       ASSERT_EQ(m.reject(e.id, reason::kConsumer, test::bytes("no"), p.now, p.from_b), Answer::ok);
       m.release(e.id, p.now, p.from_b);
     };
@@ -132,7 +132,7 @@ TEST(CmConnect, CarriesEveryReason) {
   for (std::uint32_t why = 1; why < 70; ++why) {
     Pair pair;
     pair.b.listen(test::kService, {}, 10);
-    pair.on_b = [why](Pair& p, Manager& m, const Event& e) {
+    pair.on_b = [why](Pair& p, Manager& m, const CmEvent& e) {
       ASSERT_EQ(m.reject(e.id, static_cast<std::uint16_t>(why), {}, p.now, p.from_b), Answer::ok);
     };
     connect(pair);
@@ -145,7 +145,7 @@ TEST(CmConnect, CarriesEveryReason) {
 TEST(CmConnect, WhoWasRejectedMayTryAgainAtOnce) {
   Pair pair;
   pair.b.listen(test::kService, {}, 10);
-  pair.on_b = [](Pair& p, Manager& m, const Event& e) {
+  pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) {
     ASSERT_EQ(m.reject(e.id, reason::kConsumer, {}, p.now, p.from_b), Answer::ok);
   };
   connect(pair);
@@ -167,7 +167,7 @@ TEST(CmConnect, ToNobodyIsRejected) {
 }
 
 TEST(CmConnect, IsPatientWithAListenerWhoIsLate) {
-  Settings settings;
+  ManagerSettings settings;
   settings.listener_patience = milliseconds(200);
   Pair pair({}, settings);
   accept_and_get_ready(pair);
@@ -180,7 +180,7 @@ TEST(CmConnect, IsPatientWithAListenerWhoIsLate) {
 }
 
 TEST(CmConnect, IsPatientForSoLong) {
-  Settings settings;
+  ManagerSettings settings;
   settings.listener_patience = milliseconds(200);
   Pair pair({}, settings);
   connect(pair);
@@ -232,7 +232,7 @@ TEST(CmConnect, FirstDataStandsForALostRtu) {
 TEST(CmConnect, ASlowListenerAsksForPatience) {
   Pair pair;
   pair.b.listen(test::kService, {}, 10);
-  pair.on_a = [](Pair& p, Manager& m, const Event& e) { ASSERT_EQ(m.ready(e.id, p.from_a), Answer::ok); };
+  pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) { ASSERT_EQ(m.ready(e.id, p.from_a), Answer::ok); };
   connect(pair);
   pair.run(seconds(40));
   ASSERT_THAT(pair.names(pair.b_events), ElementsAre("request"));
@@ -360,7 +360,7 @@ TEST(CmConnect, AQueuePairHasOneConnection) {
 TEST(CmConnect, OneManagerCanCallItself) {
   Pair pair;
   pair.a.listen(test::kService, {}, 10);
-  pair.on_a = [](Pair& p, Manager& m, const Event& e) {
+  pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) {
     if (e.what == Happening::request) {
       ASSERT_EQ(m.accept(e.id, kServer, {}, p.now, p.from_a), Answer::ok);
     }

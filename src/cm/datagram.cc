@@ -3,7 +3,7 @@
 
 namespace weft::cm {
 
-Answer Manager::ask_service(const ServiceCall& call, Time now, Effects& out, Id& id) {
+Answer Manager::ask_service(const ServiceCall& call, Time now, ManagerEffects& out, Id& id) {
   if (call.private_data.size() > kServiceRequestData) return Answer::too_long;
   Connection* c = make(State::service_asked, call.path);
   if (c == nullptr) return Answer::too_many;
@@ -18,7 +18,7 @@ Answer Manager::ask_service(const ServiceCall& call, Time now, Effects& out, Id&
   return Answer::ok;
 }
 
-Answer Manager::answer_service(Id id, const ServiceAnswer& answer, Time now, Effects& out) {
+Answer Manager::answer_service(Id id, const ServiceAnswer& answer, Time now, ManagerEffects& out) {
   Connection* c = mine(id);
   if (c == nullptr) return Answer::no_such_connection;
   if (c->state != State::service_received) return Answer::wrong_state;
@@ -36,7 +36,7 @@ Answer Manager::answer_service(Id id, const ServiceAnswer& answer, Time now, Eff
   return Answer::ok;
 }
 
-Refused Manager::on(const Arrival& arrival, const wire::CmSidrReq& req, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmSidrReq& req, ManagerEffects& out) {
   if (const auto found = services_.find(key(arrival.from, req.request_id)); found != services_.end()) {
     const Connection& before = connections_.at(found->second);
     if (before.state == State::service_answered) say_again(before, out);
@@ -47,7 +47,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmSidrReq& req, Effects&
   ListenerId listener = 0;
   if (addresses.version != 0 || (addresses.ip_version != 4 && addresses.ip_version != 6)) {
     refused = Refused::bad_ip_header;
-  } else if (listener = listener_for(Service::datagram, req.service_id, arrival.to, addresses.destination);
+  } else if (listener = listener_for(ServiceKind::datagram, req.service_id, arrival.to, addresses.destination);
              listener == 0) {
     refused = Refused::no_listener;
   }
@@ -69,27 +69,27 @@ Refused Manager::on(const Arrival& arrival, const wire::CmSidrReq& req, Effects&
   c->service_id = req.service_id;
   c->transaction = arrival.transaction;
   services_[key(arrival.from, req.request_id)] = c->id;
-  Event event{.what = Happening::service_request,
-              .service_id = req.service_id,
-              .addresses = addresses,
-              .private_bytes = kServiceRequestData};
+  CmEvent event{.what = Happening::service_request,
+                .service_id = req.service_id,
+                .addresses = addresses,
+                .private_bytes = kServiceRequestData};
   fill(event.private_data, std::span(req.private_data).subspan(wire::IpCmHeader::kBytes));
   tell(*c, event, out);
   return Refused::none;
 }
 
-Refused Manager::on(const Arrival& arrival, const wire::CmSidrRep& rep, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmSidrRep& rep, ManagerEffects& out) {
   Connection* c = nullptr;
   if (const Refused refused = theirs(arrival, rep.request_id, 0, c); refused != Refused::none) return refused;
   const bool other_service = rep.status == service_status::kSuccess && rep.service_id != c->service_id;
   if (c->state != State::service_asked || other_service) return Refused::unexpected;
   if (rep.status == service_status::kUnsupported && is_patient(*c, arrival.now)) return Refused::none;
-  Event event{.what = Happening::service_answer,
-              .reason = rep.status,
-              .peer = {.qpn = rep.qpn},
-              .service_id = rep.service_id,
-              .qkey = rep.qkey,
-              .private_bytes = kServiceAnswerData};
+  CmEvent event{.what = Happening::service_answer,
+                .reason = rep.status,
+                .peer = {.qpn = rep.qpn},
+                .service_id = rep.service_id,
+                .qkey = rep.qkey,
+                .private_bytes = kServiceAnswerData};
   fill(event.private_data, rep.private_data);
   tell(*c, event, out);
   end(*c);

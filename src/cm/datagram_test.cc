@@ -26,8 +26,8 @@ Id ask(Pair& pair) {
 }
 
 void answer(Pair& pair, std::uint8_t status) {
-  pair.b.listen(test::kDatagramService, {}, 4, Service::datagram);
-  pair.on_b = [status](Pair& p, Manager& m, const Event& e) {
+  pair.b.listen(test::kDatagramService, {}, 4, ServiceKind::datagram);
+  pair.on_b = [status](Pair& p, Manager& m, const CmEvent& e) {
     const auto data = test::bytes("here");
     const ServiceAnswer answer{.status = status, .qpn = wire::Qpn(7), .qkey = wire::Qkey(8), .private_data = data};
     ASSERT_EQ(m.answer_service(e.id, answer, p.now, p.from_b), Answer::ok);
@@ -81,7 +81,7 @@ TEST(CmDatagram, ForNobodyIsUnsupported) {
 }
 
 TEST(CmDatagram, IsPatientWithAListenerWhoIsLate) {
-  Settings settings;
+  ManagerSettings settings;
   settings.listener_patience = milliseconds(200);
   Pair pair({}, settings);
   ask(pair);
@@ -113,8 +113,8 @@ TEST(CmDatagram, WithoutAnAnswerIsUnreachable) {
 
 TEST(CmDatagram, AListenerWhoGoesAnswersNo) {
   Pair pair;
-  pair.b.listen(test::kDatagramService, {}, 4, Service::datagram);
-  pair.on_b = [](Pair& p, Manager& m, const Event& e) { m.release(e.id, p.now, p.from_b); };
+  pair.b.listen(test::kDatagramService, {}, 4, ServiceKind::datagram);
+  pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) { m.release(e.id, p.now, p.from_b); };
   ask(pair);
   pair.run();
   ASSERT_THAT(pair.names(pair.a_events), ElementsAre("service_answer"));
@@ -123,7 +123,7 @@ TEST(CmDatagram, AListenerWhoGoesAnswersNo) {
 
 TEST(CmDatagram, TheBacklogHoldsHereToo) {
   Pair pair;
-  pair.b.listen(test::kDatagramService, {}, 1, Service::datagram);
+  pair.b.listen(test::kDatagramService, {}, 1, ServiceKind::datagram);
   ask(pair);
   ask(pair);
   pair.run(pair.now + milliseconds(1));

@@ -16,11 +16,11 @@ class CmDisconnect : public testing::Test {
   // Expect: connected, ids known, nothing under way.
   void establish() {
     pair.b.listen(test::kService, {}, 10);
-    pair.on_b = [](Pair& p, Manager& m, const Event& e) {
+    pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) {
       if (e.what != Happening::request) return;
       ASSERT_EQ(m.accept(e.id, {.qpn = wire::Qpn(9)}, {}, p.now, p.from_b), Answer::ok);
     };
-    pair.on_a = [](Pair& p, Manager& m, const Event& e) {
+    pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) {
       if (e.what == Happening::response) {
         ASSERT_EQ(m.ready(e.id, p.from_a), Answer::ok);
       }
@@ -144,7 +144,7 @@ TEST_F(CmDisconnect, ReleaseOfAnAcceptedConnectionBeforeTheRtu) {
 
 TEST_F(CmDisconnect, TheCallerRefusesTheResponse) {
   pair.b.listen(test::kService, {}, 10);
-  pair.on_b = [](Pair& p, Manager& m, const Event& e) {
+  pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) {
     if (e.what == Happening::request) {
       ASSERT_EQ(m.accept(e.id, {.qpn = wire::Qpn(9)}, {}, p.now, p.from_b), Answer::ok);
     }
@@ -159,7 +159,7 @@ TEST_F(CmDisconnect, TheCallerRefusesTheResponse) {
 
 TEST_F(CmDisconnect, BeforeTheRtuCame) {
   pair.b.listen(test::kService, {}, 10);
-  pair.on_a = [](Pair& p, Manager& m, const Event& e) {
+  pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) {
     if (e.what == Happening::response) {
       ASSERT_EQ(m.ready(e.id, p.from_a), Answer::ok);
     }

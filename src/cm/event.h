@@ -15,19 +15,19 @@
 
 namespace weft::cm {
 
-using Id = std::uint32_t;          // communication id; the most significant byte is the program's place
+using Id = std::uint32_t;  // communication id; the most significant byte is the program's (ManagerSettings::id_prefix)
 using ListenerId = std::uint32_t;  // 0 is none
 
 // Where chance comes from is the caller's business: the system, or a seed.
-class Chance {
+class RandomNumbers {
  public:
-  virtual ~Chance() = default;
+  virtual ~RandomNumbers() = default;
   virtual std::uint64_t next() = 0;
 };
 
 // One side's queue pair, as REQ and REP describe it. In events the two depths are already seen from this side:
 // `responder_resources` is what this side should hold, `initiator_depth` what it may have outstanding.
-struct Side {
+struct QpParameters {
   wire::Qpn qpn{};
   // IBA 12.7.31: the sequence number at which the *other* side begins to send.
   wire::Psn starting_psn{};
@@ -49,7 +49,7 @@ struct ConnectCall {
   std::uint64_t service_id = 0;
   wire::IpCmHeader addresses;
   bool unreliable = false;  // UC
-  Side side;
+  QpParameters side;
   std::span<const std::byte> private_data;  // at most kRequestData
 };
 
@@ -79,12 +79,12 @@ enum class Happening : std::uint8_t {
   service_answer,   // to who asked: `reason` is the status, `peer.qpn` and `qkey` where to send
 };
 
-struct Event {
+struct CmEvent {
   Happening what{};
   Id id = 0;
   ListenerId listener = 0;
   std::uint16_t reason = 0;
-  Side peer{};
+  QpParameters peer{};
   Path path{};  // of requests: seen from this side
   bool unreliable = false;
   std::uint64_t service_id = 0;
@@ -99,9 +99,9 @@ struct Datagram {
   std::array<std::byte, wire::kMadBytes> bytes{};
 };
 
-struct Effects {
+struct ManagerEffects {
   std::vector<Datagram> datagrams;
-  std::vector<Event> events;
+  std::vector<CmEvent> events;
 };
 
 }  // namespace weft::cm

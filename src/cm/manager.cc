@@ -6,7 +6,7 @@ namespace weft::cm {
 
 // --- listening -------------------------------------------------------------------------------------------------------
 
-ListenerId Manager::listen(std::uint64_t service_id, const wire::Address& address, int backlog, Service kind) {
+ListenerId Manager::listen(std::uint64_t service_id, const wire::Address& address, int backlog, ServiceKind kind) {
   const bool sensible = backlog > 0 && static_cast<std::uint32_t>(backlog) <= settings_.max_backlog;
   listeners_[++last_listener_] = {.service_id = service_id,
                                   .address = address,
@@ -21,7 +21,7 @@ void Manager::noticed(Id id) {
   if (Connection* c = mine(id)) stop_waiting(*c);
 }
 
-ListenerId Manager::listener_for(Service kind, std::uint64_t service_id, const wire::Address& to,
+ListenerId Manager::listener_for(ServiceKind kind, std::uint64_t service_id, const wire::Address& to,
                                  const wire::Address& named) const {
   ListenerId found = 0;
   for (const auto& [id, listener] : listeners_) {
@@ -66,7 +66,7 @@ Connection* Manager::make(State state, const Path& path) {
   if (connections_.size() >= settings_.max_connections) return nullptr;
   constexpr int kTries = 64;  // with 2^24 ids and at most 2^16 in use, the second try all but always succeeds
   for (int i = 0; i < kTries; ++i) {
-    const Id id = Id{settings_.place} << 24 | static_cast<Id>(chance_.next() & 0xFF'FFFF);
+    const Id id = Id{settings_.id_prefix} << 24 | static_cast<Id>(chance_.next() & 0xFF'FFFF);
     if ((id & 0xFF'FFFF) == 0 || connections_.contains(id)) continue;
     Connection& c = connections_[id];
     c.id = id;
@@ -123,41 +123,41 @@ bool Manager::is_patient(Connection& c, Time now) {
 
 // --- speaking --------------------------------------------------------------------------------------------------------
 
-void Manager::say(Connection& c, const wire::CmBody& body, Effects& out) {
+void Manager::say(Connection& c, const wire::CmBody& body, ManagerEffects& out) {
   wire::encode_cm({.transaction = c.transaction, .body = body}, c.last);
   say_again(c, out);
 }
 
-void Manager::ask(Connection& c, const wire::CmBody& body, Time now, Effects& out) {
+void Manager::ask(Connection& c, const wire::CmBody& body, Time now, ManagerEffects& out) {
   c.began = now;
   c.retries_left = c.max_retries;
   say(c, body, out);
   set_deadline(c, now + c.wait);
 }
 
-void Manager::say_again(const Connection& c, Effects& out) const {
+void Manager::say_again(const Connection& c, ManagerEffects& out) const {
   out.datagrams.push_back({.from = c.path.local, .to = c.path.remote, .bytes = c.last});
 }
 
-void Manager::say_once(const Connection& c, const wire::CmBody& body, Effects& out) const {
+void Manager::say_once(const Connection& c, const wire::CmBody& body, ManagerEffects& out) const {
   Datagram& datagram = out.datagrams.emplace_back();
   datagram.from = c.path.local;
   datagram.to = c.path.remote;
   wire::encode_cm({.transaction = c.transaction, .body = body}, datagram.bytes);
 }
 
-void Manager::reply(const Arrival& arrival, const wire::CmBody& body, Effects& out) {
+void Manager::reply(const Arrival& arrival, const wire::CmBody& body, ManagerEffects& out) {
   Datagram& datagram = out.datagrams.emplace_back();
   datagram.from = arrival.to;
   datagram.to = arrival.from;
   wire::encode_cm({.transaction = arrival.transaction, .body = body}, datagram.bytes);
 }
 
-void Manager::tell(const Connection& c, Happening what, std::uint16_t why, Effects& out) const {
-  tell(c, Event{.what = what, .reason = why}, out);
+void Manager::tell(const Connection& c, Happening what, std::uint16_t why, ManagerEffects& out) const {
+  tell(c, CmEvent{.what = what, .reason = why}, out);
 }
 
-void Manager::tell(const Connection& c, Event event, Effects& out) {
+void Manager::tell(const Connection& c, CmEvent event, ManagerEffects& out) {
   if (!c.owned) return;
   event.id = c.id;
   event.listener = c.listener;
@@ -167,7 +167,7 @@ void Manager::tell(const Connection& c, Event event, Effects& out) {
 
 // The question came again while the user thinks. If it was asked but now, that is a repetition on its way and no
 // impatience: an MRA would only make the other side slow to notice what is lost next.
-void Manager::say_wait(const Connection& c, wire::CmAbout about, Time now, Effects& out) const {
+void Manager::say_wait(const Connection& c, wire::CmAbout about, Time now, ManagerEffects& out) const {
   if (now - c.began < ticks_of(settings_.response_timeout) / 4) return;
   const wire::CmMra mra{
       .local_id = c.id, .remote_id = c.peer_id, .about = about, .service_timeout = settings_.service_timeout};
@@ -181,7 +181,7 @@ wire::CmRej Manager::refusal(const Connection& c, wire::CmAbout about, std::uint
 // --- the world -------------------------------------------------------------------------------------------------------
 
 Refused Manager::on_datagram(const wire::Address& from, const wire::Address& to, std::span<const std::byte> bytes,
-                             Time now, Effects& out) {
+                             Time now, ManagerEffects& out) {
   Refused refused = Refused::malformed;
   wire::CmMessage message;
   if (wire::parse_cm(bytes, message) == weft::Refusal::none) {
@@ -192,7 +192,7 @@ Refused Manager::on_datagram(const wire::Address& from, const wire::Address& to,
   return refused;
 }
 
-void Manager::on_time(Time now, Effects& out) {
+void Manager::on_time(Time now, ManagerEffects& out) {
   while (!timers_.empty() && timers_.begin()->first <= now) {
     Connection& c = connections_.at(timers_.begin()->second);
     const bool unanswered = c.state == State::request_sent || c.state == State::response_sent ||
@@ -207,7 +207,7 @@ void Manager::on_time(Time now, Effects& out) {
   }
 }
 
-void Manager::time_out(Connection& c, Time now, Effects& out) {
+void Manager::time_out(Connection& c, Time now, ManagerEffects& out) {
   switch (c.state) {
     case State::request_sent:
       // Whoever once said "wait" is told that nobody does any more.

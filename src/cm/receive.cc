@@ -22,7 +22,7 @@ Path path_of(const wire::CmReq& req, const wire::Address& from, const wire::Addr
 }
 
 // What one side will hold is what the other may have outstanding.
-Side side_of(const wire::CmReq& req) {
+QpParameters side_of(const wire::CmReq& req) {
   return {.qpn = req.qpn,
           .starting_psn = req.starting_psn,
           .responder_resources = req.initiator_depth,
@@ -33,7 +33,7 @@ Side side_of(const wire::CmReq& req) {
           .srq = req.srq};
 }
 
-Side side_of(const wire::CmRep& rep) {
+QpParameters side_of(const wire::CmRep& rep) {
   return {.qpn = rep.qpn,
           .starting_psn = rep.starting_psn,
           .responder_resources = rep.initiator_depth,
@@ -49,7 +49,7 @@ bool program_can_have(wire::Qpn qpn) { return qpn != wire::kGsiQpn && qpn != wir
 
 // --- REQ -------------------------------------------------------------------------------------------------------------
 
-Refused Manager::on(const Arrival& arrival, const wire::CmReq& req, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmReq& req, ManagerEffects& out) {
   if (const auto found = requests_.find(key(arrival.from, req.local_id)); found != requests_.end()) {
     return repeated_request(connections_.at(found->second), arrival, out);
   }
@@ -57,7 +57,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmReq& req, Effects& out
   Refused refused = judge(arrival, req, why);
   ListenerId listener = 0;
   if (refused == Refused::none) {
-    listener = listener_for(Service::connection, req.service_id, arrival.to, addresses_of(req).destination);
+    listener = listener_for(ServiceKind::connection, req.service_id, arrival.to, addresses_of(req).destination);
     if (listener == 0) {
       refused = Refused::no_listener;
       why = reason::kInvalidServiceId;
@@ -103,12 +103,12 @@ Refused Manager::judge(const Arrival& arrival, const wire::CmReq& req, std::uint
 }
 
 // If the old connection is really gone, its peer says so, and the user here learns it.
-void Manager::end_stale(const Arrival& arrival, wire::Qpn peer_qpn, Effects& out) {
+void Manager::end_stale(const Arrival& arrival, wire::Qpn peer_qpn, ManagerEffects& out) {
   Connection& c = connections_.at(peers_.at(key(arrival.from, peer_qpn.raw())));
   if (c.state == State::established) begin_disconnect(c, arrival.now, out);
 }
 
-Refused Manager::repeated_request(Connection& c, const Arrival& arrival, Effects& out) {
+Refused Manager::repeated_request(Connection& c, const Arrival& arrival, ManagerEffects& out) {
   switch (c.state) {
     case State::request_received: say_wait(c, wire::CmAbout::req, arrival.now, out); break;
     case State::response_sent:  // the REP
@@ -121,7 +121,7 @@ Refused Manager::repeated_request(Connection& c, const Arrival& arrival, Effects
   return Refused::repeated;
 }
 
-void Manager::begin_request(const Arrival& arrival, const wire::CmReq& req, ListenerId listener, Effects& out) {
+void Manager::begin_request(const Arrival& arrival, const wire::CmReq& req, ListenerId listener, ManagerEffects& out) {
   Connection* c = make(State::request_received, path_of(req, arrival.from, arrival.to));
   if (c == nullptr) return;
   c->peer_id = req.local_id;
@@ -138,22 +138,22 @@ void Manager::begin_request(const Arrival& arrival, const wire::CmReq& req, List
   requests_[key(arrival.from, req.local_id)] = c->id;
   // Programs that bring their own queue pair up may say 0 here; nothing can be told from that.
   if (req.qpn.raw() != 0) peers_[key(arrival.from, req.qpn.raw())] = c->id;
-  Event event{.what = Happening::request,
-              .peer = side_of(req),
-              .unreliable = req.transport == wire::CmReq::kTransportUc,
-              .service_id = req.service_id,
-              .addresses = addresses_of(req),
-              .private_bytes = kRequestData};
+  CmEvent event{.what = Happening::request,
+                .peer = side_of(req),
+                .unreliable = req.transport == wire::CmReq::kTransportUc,
+                .service_id = req.service_id,
+                .addresses = addresses_of(req),
+                .private_bytes = kRequestData};
   fill(event.private_data, std::span(req.private_data).subspan(wire::IpCmHeader::kBytes));
   tell(*c, event, out);
 }
 
 // --- REP -------------------------------------------------------------------------------------------------------------
 
-Refused Manager::on(const Arrival& arrival, const wire::CmRep& rep, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmRep& rep, ManagerEffects& out) {
   Connection* c = nullptr;
   if (const Refused refused = theirs(arrival, rep.remote_id, rep.local_id, c); refused != Refused::none) {
-    // So that the other side need not wait for its own patience to end.
+    // The other side hears of it, so that it need not wait until its own patience ends.
     const wire::CmRej rej{.local_id = rep.remote_id,
                           .remote_id = rep.local_id,
                           .about = wire::CmAbout::rep,
@@ -176,13 +176,13 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRep& rep, Effects& out
   c->began = arrival.now;
   set_deadline(*c, kNever);
   if (rep.qpn.raw() != 0) peers_.try_emplace(key(arrival.from, rep.qpn.raw()), c->id);
-  Event event{.what = Happening::response, .peer = side_of(rep), .private_bytes = kResponseData};
+  CmEvent event{.what = Happening::response, .peer = side_of(rep), .private_bytes = kResponseData};
   fill(event.private_data, rep.private_data);
   tell(*c, event, out);
   return Refused::none;
 }
 
-Refused Manager::repeated_response(Connection& c, const Arrival& arrival, Effects& out) {
+Refused Manager::repeated_response(Connection& c, const Arrival& arrival, ManagerEffects& out) {
   if (!c.active) return Refused::unexpected;
   switch (c.state) {
     case State::response_received: say_wait(c, wire::CmAbout::rep, arrival.now, out); return Refused::repeated;
@@ -197,7 +197,7 @@ Refused Manager::repeated_response(Connection& c, const Arrival& arrival, Effect
 
 // --- RTU -------------------------------------------------------------------------------------------------------------
 
-Refused Manager::on(const Arrival& arrival, const wire::CmRtu& rtu, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmRtu& rtu, ManagerEffects& out) {
   Connection* c = nullptr;
   if (const Refused refused = theirs(arrival, rtu.remote_id, rtu.local_id, c); refused != Refused::none) return refused;
   if (!c->active && c->state == State::established) return Refused::repeated;

@@ -3,7 +3,7 @@
 
 namespace weft::cm {
 
-Refused Manager::on(const Arrival& arrival, const wire::CmMra& mra, Effects&) {
+Refused Manager::on(const Arrival& arrival, const wire::CmMra& mra, ManagerEffects&) {
   Connection* c = nullptr;
   if (const Refused refused = theirs(arrival, mra.remote_id, mra.local_id, c); refused != Refused::none) return refused;
   const bool request = mra.about == wire::CmAbout::req && c->state == State::request_sent;
@@ -18,7 +18,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmMra& mra, Effects&) {
   return Refused::none;
 }
 
-Refused Manager::on(const Arrival& arrival, const wire::CmRej& rej, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmRej& rej, ManagerEffects& out) {
   Connection* c = nullptr;
   Id id = rej.remote_id;
   if (id == 0) {  // from who has never heard our id: it gave up its own request
@@ -26,7 +26,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRej& rej, Effects& out
     if (found != requests_.end()) id = found->second;
   }
   if (const Refused refused = theirs(arrival, id, rej.local_id, c); refused != Refused::none) return refused;
-  Event event{.what = Happening::rejected, .reason = rej.reason, .private_bytes = kRejectData};
+  CmEvent event{.what = Happening::rejected, .reason = rej.reason, .private_bytes = kRejectData};
   fill(event.private_data, rej.private_data);
   switch (c->state) {
     case State::request_sent:
@@ -50,7 +50,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmRej& rej, Effects& out
   }
 }
 
-Refused Manager::on(const Arrival& arrival, const wire::CmDreq& dreq, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmDreq& dreq, ManagerEffects& out) {
   Connection* c = nullptr;
   Refused refused = theirs(arrival, dreq.remote_id, dreq.local_id, c);
   if (refused == Refused::no_such_connection || (refused == Refused::none && c->state == State::over)) {
@@ -72,7 +72,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmDreq& dreq, Effects& o
   return Refused::none;
 }
 
-Refused Manager::on(const Arrival& arrival, const wire::CmDrep& drep, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmDrep& drep, ManagerEffects& out) {
   Connection* c = nullptr;
   if (const Refused refused = theirs(arrival, drep.remote_id, drep.local_id, c); refused != Refused::none) {
     return refused;
@@ -83,7 +83,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmDrep& drep, Effects& o
   return Refused::none;
 }
 
-Refused Manager::on(const Arrival& arrival, const wire::CmLap& lap, Effects& out) {
+Refused Manager::on(const Arrival& arrival, const wire::CmLap& lap, ManagerEffects& out) {
   Connection* c = nullptr;
   if (const Refused refused = theirs(arrival, lap.remote_id, lap.local_id, c); refused != Refused::none) return refused;
   if (c->state != State::established) return Refused::unexpected;
@@ -91,7 +91,7 @@ Refused Manager::on(const Arrival& arrival, const wire::CmLap& lap, Effects& out
   return Refused::alternate_path;
 }
 
-Refused Manager::on(const Arrival&, const wire::CmApr&, Effects&) {
+Refused Manager::on(const Arrival&, const wire::CmApr&, ManagerEffects&) {
   return Refused::unexpected;  // this side never sends a LAP
 }
 

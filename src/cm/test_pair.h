@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kService = wire::cm_service_id(wire::PortSpace::t
 inline constexpr std::uint64_t kDatagramService = wire::cm_service_id(wire::PortSpace::udp, 7471);
 inline constexpr Time kFlight = microseconds(10);
 
-class Seeded : public Chance {
+class Seeded : public RandomNumbers {
  public:
   explicit Seeded(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() override {
@@ -40,7 +40,7 @@ inline std::vector<std::byte> bytes(std::string_view text) {
   return out;
 }
 
-inline std::string text_of(const Event& event) {
+inline std::string text_of(const CmEvent& event) {
   std::string out;
   for (std::size_t i = 0; i < event.private_bytes && event.private_data[i] != std::byte{0}; ++i) {
     out += static_cast<char>(event.private_data[i]);
@@ -64,9 +64,9 @@ struct Fault {
 class Pair {
  public:
   // What the users of the two managers do when something happens to them.
-  using Reaction = std::function<void(Pair&, Manager&, const Event&)>;
+  using Reaction = std::function<void(Pair&, Manager&, const CmEvent&)>;
 
-  explicit Pair(Fault fault = {}, Settings settings = {})
+  explicit Pair(Fault fault = {}, ManagerSettings settings = {})
       : a(of(settings, 1), chance_a), b(of(settings, 2), chance_b), fault_(fault) {}
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
@@ -116,16 +116,16 @@ class Pair {
     }
   }
 
-  [[nodiscard]] std::vector<std::string> names(const std::vector<Event>& events) const {
+  [[nodiscard]] std::vector<std::string> names(const std::vector<CmEvent>& events) const {
     std::vector<std::string> out;
-    for (const Event& event : events) out.push_back(name(event.what));
+    for (const CmEvent& event : events) out.push_back(name(event.what));
     return out;
   }
 
   Seeded chance_a{1}, chance_b{2};
   Manager a, b;
-  Effects from_a, from_b;
-  std::vector<Event> a_events, b_events;
+  ManagerEffects from_a, from_b;
+  std::vector<CmEvent> a_events, b_events;
   Reaction on_a, on_b;
   Time now = seconds(1);
   std::size_t sent = 0;
@@ -133,15 +133,15 @@ class Pair {
   std::function<bool(const Datagram&)> lose;  // besides the fault
 
  private:
-  static Settings of(Settings settings, std::uint8_t place) {
-    settings.place = place;
-    settings.guid = place;
+  static ManagerSettings of(ManagerSettings settings, std::uint8_t id_prefix) {
+    settings.id_prefix = id_prefix;
+    settings.guid = id_prefix;
     return settings;
   }
-  void take(Manager& manager, Effects& effects, std::vector<Event>& kept, const Reaction& react) {
-    const Effects taken = std::exchange(effects, {});
+  void take(Manager& manager, ManagerEffects& effects, std::vector<CmEvent>& kept, const Reaction& react) {
+    const ManagerEffects taken = std::exchange(effects, {});
     for (const Datagram& datagram : taken.datagrams) carry(datagram);
-    for (const Event& event : taken.events) {
+    for (const CmEvent& event : taken.events) {
       kept.push_back(event);
       if (react) react(*this, manager, event);
     }

@@ -17,11 +17,11 @@ class CmTrust : public testing::Test {
  protected:
   void establish() {
     pair.b.listen(test::kService, {}, 10);
-    pair.on_b = [](Pair& p, Manager& m, const Event& e) {
+    pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) {
       if (e.what != Happening::request) return;
       ASSERT_EQ(m.accept(e.id, {.qpn = wire::Qpn(9)}, {}, p.now, p.from_b), Answer::ok);
     };
-    pair.on_a = [](Pair& p, Manager& m, const Event& e) {
+    pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) {
       if (e.what == Happening::response) {
         ASSERT_EQ(m.ready(e.id, p.from_a), Answer::ok);
       }
@@ -62,7 +62,7 @@ class CmTrust : public testing::Test {
   }
 
   Pair pair;
-  Effects answers;
+  ManagerEffects answers;
   Id a = 0, b = 0;
 };
 
@@ -180,7 +180,7 @@ TEST_F(CmTrust, NobodyIsRememberedForHours) {
 }
 
 TEST(CmLimits, TooManyConnections) {
-  Settings settings;
+  ManagerSettings settings;
   settings.max_connections = 3;
   Pair pair({}, settings);
   pair.b.listen(test::kService, {}, 10);
@@ -197,7 +197,7 @@ TEST(CmLimits, TooManyConnections) {
   Datagram fourth = pair.log[0];
   fourth.bytes[24] = std::byte{0x55};  // another id of the peer's
   fourth.bytes[24 + 33] = std::byte{0x55};
-  Effects out;
+  ManagerEffects out;
   EXPECT_EQ(pair.b.on_datagram(kA, kB, fourth.bytes, pair.now, out), Refused::too_many);
   EXPECT_TRUE(out.datagrams.empty());
 }
@@ -211,8 +211,8 @@ TEST(CmLimits, Noise) {
     test::Seeded noise(seed);
     std::vector<Id> of_a, of_b;
     pair.b.listen(test::kService, {}, 5);
-    pair.b.listen(test::kDatagramService, {}, 5, Service::datagram);
-    pair.on_b = [&](Pair& p, Manager& m, const Event& e) {
+    pair.b.listen(test::kDatagramService, {}, 5, ServiceKind::datagram);
+    pair.on_b = [&](Pair& p, Manager& m, const CmEvent& e) {
       of_b.push_back(e.id);
       if (e.what == Happening::request) {
         static_cast<void>(noise.next() % 2 != 0 ? m.accept(e.id, {.qpn = wire::Qpn(9)}, {}, p.now, p.from_b)
@@ -222,7 +222,7 @@ TEST(CmLimits, Noise) {
         static_cast<void>(m.answer_service(e.id, {.private_data = {}}, p.now, p.from_b));
       }
     };
-    pair.on_a = [&](Pair& p, Manager& m, const Event& e) {
+    pair.on_a = [&](Pair& p, Manager& m, const CmEvent& e) {
       if (e.what == Happening::response) static_cast<void>(m.ready(e.id, p.from_a));
     };
     for (int round = 0; round < 20; ++round) {
@@ -248,8 +248,8 @@ TEST(CmLimits, Noise) {
     }
     for (const Id id : of_a) pair.a.release(id, pair.now, pair.from_a);
     for (const Id id : of_b) pair.b.release(id, pair.now, pair.from_b);
-    pair.on_a = [](Pair& p, Manager& m, const Event& e) { m.release(e.id, p.now, p.from_a); };
-    pair.on_b = [](Pair& p, Manager& m, const Event& e) { m.release(e.id, p.now, p.from_b); };
+    pair.on_a = [](Pair& p, Manager& m, const CmEvent& e) { m.release(e.id, p.now, p.from_a); };
+    pair.on_b = [](Pair& p, Manager& m, const CmEvent& e) { m.release(e.id, p.now, p.from_b); };
     pair.run(pair.now + seconds(300));
     EXPECT_EQ(pair.a.connections(), 0u);
     EXPECT_EQ(pair.b.connections(), 0u);

@@ -403,14 +403,14 @@ CompletionQueue* Device::next_completion_event(std::uint32_t channel) {
   return cq;
 }
 
-std::optional<nic::Event> Device::next_async_event() {
+std::optional<nic::HostEvent> Device::next_async_event() {
   if (async_events_.empty()) return std::nullopt;
-  const nic::Event e = async_events_.front();
+  const nic::HostEvent e = async_events_.front();
   async_events_.pop_front();
   return e;
 }
 
-void Device::on_event(const nic::Event& event) {
+void Device::on_event(const nic::HostEvent& event) {
   if (event.kind != nic::EventKind::completion) {
     async_events_.push_back(event);
     return;

@@ -111,7 +111,7 @@ class Device {
     }
   }
 
-  // Of a world that leaves payloads in host memory for peers to fetch; nullptr: it does not.
+  // Who revokes exported payloads, in a world that leaves them in host memory for peers to fetch; else nullptr.
   void set_exporter(Exporter* exporter) { exporter_ = exporter; }
 
   // -- events, as values --
@@ -124,8 +124,8 @@ class Device {
     return cqs_[cq] != nullptr ? cqs_[cq]->channel : nic::kNone;
   }
   [[nodiscard]] bool has_completion_event(std::uint32_t channel) const { return channels_[channel].first != nullptr; }
-  [[nodiscard]] std::optional<nic::Event> next_async_event();
-  void on_event(const nic::Event& event);  // the world's part
+  [[nodiscard]] std::optional<nic::HostEvent> next_async_event();
+  void on_event(const nic::HostEvent& event);  // the world's part
 
   // -- loss recovery --
   void tell(const nic::LossEvent& e) { losses_.push(e); }  // the world's part, at once or later
@@ -211,7 +211,7 @@ class Device {
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<nic::TranslationEntry[]>> tables_;  // of regions by slot; none if the card has no cache
   std::uint64_t translation_entries_ = 0;
-  std::deque<nic::Event> async_events_;
+  std::deque<nic::HostEvent> async_events_;
   nic::SlotQueue doorbells_;
   LossQueue losses_;
   Retransmission retransmission_{card_};

@@ -74,14 +74,14 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   [[nodiscard]] wire::Qpn qpn() const { return qpn_; }
-  // Of the card's table of contexts. StaR's stateless side has none there; its numbers begin where that table ends.
+  // The slot in the card's table of contexts. StaR's stateless side has none; its numbers begin where that table ends.
   [[nodiscard]] std::uint32_t slot() const { return slot_; }
   [[nodiscard]] std::uint32_t domain() const { return domain_; }
   [[nodiscard]] const QpOptions& options() const { return options_; }
   [[nodiscard]] nic::QpState state() const { return context_->state; }
   [[nodiscard]] const nic::Context& context() const { return *context_; }
 
-  // Of host memory: its rings, and the READs and atomics that it remembers.
+  // Host memory that the queue pair takes: its rings, and the READs and atomics that it remembers.
   [[nodiscard]] std::size_t ring_bytes() const {
     return sq_.size() + rq_.size() + saved_.size() * sizeof(nic::SavedResponse);
   }

@@ -117,7 +117,7 @@ wire::Sequence Retransmission::locate(const LossEvent& e, wire::Psn psn) const {
   std::uint32_t back = e.psn.since(psn), offset = e.anchor.offset();
   std::uint32_t entry = wire::Sequence::unfold(e.anchor.msn(), c.sq_done);
   while (back > offset) {
-    // Else the echo does not fit what was sent.
+    // An entry that is not under way: the echo does not fit what was sent.
     if (entry == c.sq_done || entry - c.sq_done > c.sq_next - c.sq_done) return from_oldest();
     back -= offset + 1;
     --entry;

@@ -36,7 +36,7 @@ struct JudgedClaim {
 
   [[nodiscard]] std::size_t count(Verdict verdict) const;
   [[nodiscard]] std::size_t count(Verdict verdict, RowKind kind) const;
-  // That of its worst row: missed before calibrated before met. Of one without rows: absent.
+  // The verdict of the claim's worst row: missed before calibrated before met. A claim without rows is absent.
   [[nodiscard]] Verdict verdict() const;
   [[nodiscard]] Verdict recorded() const;
 };

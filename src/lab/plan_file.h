@@ -18,7 +18,7 @@ namespace weft::lab {
                                                         const ProfileShelf& profiles,
                                                         const std::filesystem::path& folder = {});
 
-// Those that the program was built with, in the order of their files' names.
+// The plans that the program was built with, in the order of their files' names.
 [[nodiscard]] tl::expected<std::vector<Plan>, std::string> library_plans(const ProfileShelf& profiles);
 
 }  // namespace weft::lab

@@ -81,7 +81,7 @@ tl::expected<std::vector<AxisPoint>, std::string> read_at(const toml::array& at,
   return points;
 }
 
-// Those of the axis' points that the quick set has, by x.
+// Reads which of the axis' points the quick set has. They are named by x.
 Done read_quick(const toml::array& quick, Axis& axis, const FilePosition& place) {
   for (const toml::node& node : quick) {
     const auto x = node.value<double>();

@@ -150,7 +150,7 @@ class Measurement {
   // Bytes of a message's frames, without preamble and gap.
   [[nodiscard]] std::uint64_t frame_bytes() const {
     constexpr std::uint32_t kGap = 20;
-    if (setting_.stateless != Stateless::nobody) return star_frame_bytes() - kGap;
+    if (setting_.stateless != StatelessCards::nobody) return star_frame_bytes() - kGap;
     const bool srnic = setting_.profile.device.dialect == nic::Dialect::srnic;
     const bool write = setting_.operation == Operation::write, read = setting_.operation == Operation::read;
     std::uint64_t sum = 0;
@@ -171,7 +171,7 @@ class Measurement {
 
   // The same in StaR, of the packets that carry data, with the preamble and gap of one.
   [[nodiscard]] std::uint64_t star_frame_bytes() const {
-    const bool to_stateless = (setting_.stateless == Stateless::server) != server_sends();
+    const bool to_stateless = (setting_.stateless == StatelessCards::server) != server_sends();
     const wire::Opcode opcode = to_stateless ? wire::Opcode::star_rd : wire::Opcode::star_gda;
     const bool plain = setting_.profile.device.card.star_trust;
     const std::size_t header = plain ? wire::StarHeader::kBytes : wire::info(opcode).header_bytes;

@@ -77,7 +77,7 @@ TEST(Run, TheBusIsMostOfALatency) {
   EXPECT_NEAR(with - values(s).at("latency_us"), 2.2, 0.01);
 }
 
-// Of a WRITE that is alone the sender reads 16 bytes of work again, which are 60 on the bus.
+// To complete a WRITE that is alone the sender reads 16 bytes of its work entry again, which are 60 on the bus.
 TEST(Run, ACardThatKeepsNothingReadsWorkAgainToCompleteIt) {
   Setting s = setting("srnic");
   s.operation = Operation::write;
@@ -143,7 +143,7 @@ Setting one_lossy_connection(const char* card) {
   return s;
 }
 
-// Of a lost packet and those around it only the lost one is sent again, though the host's software hears of it late.
+// Only a lost packet is sent again, and none of those around it, though the host's software hears of the loss late.
 TEST(Run, SelectiveRepeatSendsLittleMoreThanWasLost) {
   Setting s = one_lossy_connection("srnic");
   const Values v = values(s);

@@ -148,7 +148,7 @@ Sensitivity sensitivity_of(const Plan& plan, const SensitivityOptions& options) 
     for (std::size_t r = 0; r < usual[c].rows.size(); ++r) {
       const JudgedRow& row = usual[c].rows[r];
       if (row.kind != RowKind::simulated) continue;
-      // Of the caller's plan, which outlives this.
+      // Pointers go into the caller's plan, which outlives the result.
       const auto& rows = plan.claims[c].rows;
       const auto same =
           std::find_if(rows.begin(), rows.end(), [&](const ClaimRow& x) { return x.name == row.row->name; });

@@ -18,7 +18,7 @@ enum class Pattern : std::uint8_t {
 };
 
 // Whose cards keep no connection state (StaR); those of the others keep it for them.
-enum class Stateless : std::uint8_t { nobody, server, clients };
+enum class StatelessCards : std::uint8_t { nobody, server, clients };
 
 enum class Asker : std::uint8_t { clients, server };
 enum class LostOn : std::uint8_t {
@@ -28,7 +28,7 @@ enum class LostOn : std::uint8_t {
 
 struct Setting {
   Profile profile;  // of every card
-  Stateless stateless = Stateless::nobody;
+  StatelessCards stateless = StatelessCards::nobody;
 
   // The fabric: clients connected to one server, by a cable if there is one client and by a switch if there are more.
   std::uint32_t clients = 1;
@@ -55,7 +55,7 @@ struct Setting {
   Time group_slot = microseconds(20);  // how long it is a group's turn
   std::uint32_t ack_timeout = 14;      // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
   std::uint32_t inline_bytes = 0;      // messages up to this size travel in their work entry
-  // That messages come from and go to, spread evenly; 0: a buffer of its own for each queue pair, as perftest has.
+  // The memory that messages come from and go to, spread evenly; 0: each queue pair has a buffer, as in perftest.
   std::uint64_t region_bytes = 0;
   std::uint64_t page_bytes = 4096;
 

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> kOperations{"send", "write", "read"};
 constexpr std::array<std::string_view, 4> kPatterns{"stream", "ping_pong", "rpc", "parameter_server"};
 constexpr std::array<std::string_view, 3> kStateless{"nobody", "server", "clients"};
 static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::parameter_server) == 3 &&
-              static_cast<int>(Stateless::clients) == 2);
+              static_cast<int>(StatelessCards::clients) == 2);
 
 template <class What, class Member>
 constexpr Field<Setting> field(std::string_view key, std::string_view meaning, const What& what, Member member,

@@ -13,7 +13,7 @@ struct Spread {
   std::size_t count = 0;  // how many seeds; with one there is no interval
 };
 
-// Of at least one value.
+// There must be at least one value.
 [[nodiscard]] Spread spread_of(std::span<const double> values);
 
 }  // namespace weft::lab

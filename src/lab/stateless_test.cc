@@ -8,7 +8,7 @@
 namespace weft::lab {
 namespace {
 
-Setting star(const std::string& card, Stateless whose = Stateless::server) {
+Setting star(const std::string& card, StatelessCards whose = StatelessCards::server) {
   Setting s = calling(card);
   s.stateless = whose;
   return s;
@@ -16,7 +16,7 @@ Setting star(const std::string& card, Stateless whose = Stateless::server) {
 
 TEST(Stateless, EitherSideMayBeOnEveryCard) {
   for (const char* card : {"star-fpga", "connectx6", "ideal"}) {
-    for (const Stateless whose : {Stateless::server, Stateless::clients}) {
+    for (const StatelessCards whose : {StatelessCards::server, StatelessCards::clients}) {
       for (const bool trusts : {false, true}) {
         Setting s = star(card, whose);
         s.profile.device.card.star_trust = trusts;
@@ -52,7 +52,7 @@ TEST(Stateless, NoContextIsLookedFor) {
   s.qps = 400;
   s.messages = 2'000;
   EXPECT_GT(values(s).at("context_misses"), 0.3);
-  s.stateless = Stateless::server;
+  s.stateless = StatelessCards::server;
   EXPECT_EQ(values(s).at("context_misses"), 0);
 }
 
@@ -61,7 +61,7 @@ TEST(Stateless, ACallOfFewConnectionsTakesLonger) {
   Setting s = calling("star-fpga");
   s.clients = s.qps = s.threads = 1;
   const double with_state = values(s).at("latency_mean_us");
-  s.stateless = Stateless::server;
+  s.stateless = StatelessCards::server;
   const double stateless = values(s).at("latency_mean_us");
   EXPECT_GT(stateless, with_state + 2) << "a read of the bus and a round trip at least";
 }

@@ -23,7 +23,7 @@ T need(host::Result<T> result, const char* what) {
   return *result;
 }
 
-// Of a station's queue pairs. Whoever asks in a stream receives nothing.
+// Entries of the receive queue of each queue pair. Whoever asks in a stream receives nothing.
 std::uint32_t receive_entries(const Setting& setting, bool asks) {
   return asks && setting.pattern == Pattern::stream ? 1 : std::bit_ceil(receive_depth(setting));
 }
@@ -45,8 +45,8 @@ sim::BufferSpec buffer_for(const Setting& setting) {
 }
 
 host::StarRole role_of(const Setting& setting, bool server) {
-  if (setting.stateless == Stateless::nobody) return host::StarRole::none;
-  const bool stateless = (setting.stateless == Stateless::server) == server;
+  if (setting.stateless == StatelessCards::nobody) return host::StarRole::none;
+  const bool stateless = (setting.stateless == StatelessCards::server) == server;
   return stateless ? host::StarRole::stateless : host::StarRole::stateful;
 }
 

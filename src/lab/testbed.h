@@ -10,17 +10,18 @@
 
 namespace weft::lab {
 
-// Of each direction of each cable.
+// Each direction of each cable is such a link.
 [[nodiscard]] sim::LinkSpec link_for(const Setting& setting);
 
 // Can cards pause their neighbours? With a receive buffer that has an end, and a neighbour that would wait.
 [[nodiscard]] bool can_pause(const Setting& setting);
 
-// Of one queue pair's buffer: whole pages, as perftest allots them. A stream has one buffer for all of its messages, as
-// perftest; calls have one for each receive that stands posted, and one for what is sent.
+// Buffers of one queue pair. A stream has one for all of its messages, as perftest; calls have one for each receive
+// that stands posted, and one for what is sent.
 [[nodiscard]] inline std::uint64_t buffers(const Setting& setting) {
   return calls(setting) ? receive_depth(setting) + std::uint64_t{1} : 1;
 }
+// The size of one queue pair's buffer: whole pages, as perftest allots them.
 [[nodiscard]] std::uint64_t buffer_bytes(const Setting& setting);
 
 // One end of a connection, as its thread holds it.

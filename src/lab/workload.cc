@@ -139,7 +139,7 @@ void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
 }
 
 void StreamServer::start(Time now) {
-  if (setting_.operation != Operation::send && setting_.stateless == Stateless::nobody) return;
+  if (setting_.operation != Operation::send && setting_.stateless == StatelessCards::nobody) return;
   for (std::uint32_t i = 0; setting_.operation == Operation::send && i < station_.ends.size(); ++i) {
     Time at = now;
     post_receives(at, i, receive_depth(setting_));

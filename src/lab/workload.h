@@ -77,8 +77,8 @@ class Side : public sim::Program {
 };
 
 // Keeps `depth` messages under way on each queue pair: fills one, then the next, as perftest's loop does (run_iter_bw).
-// Of each it is drawn how many messages of its round have gone before, unreported: perftest runs for seconds, until
-// queue pairs are at different points of their rounds, and what is measured here begins there.
+// perftest runs for seconds, and then its queue pairs are at different points of their rounds. Measuring begins there:
+// for each queue pair it is drawn how many messages of its round have gone before, unreported.
 class StreamClient final : public Side {
  public:
   using Side::Side;

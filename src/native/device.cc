@@ -61,7 +61,7 @@ Result<CompletionChannel> Device::create_completion_channel() {
 }
 
 std::optional<Event> Device::next_event() {
-  const std::optional<nic::Event> event = device().device->next_async_event();
+  const std::optional<nic::HostEvent> event = device().device->next_async_event();
   if (!event) return std::nullopt;
   Event e{.kind = static_cast<Event::Kind>(event->kind)};
   switch (event->kind) {

@@ -40,8 +40,8 @@ class Card {
     });
   }
 
-  // The same, and then somebody has a turn: if nobody stands in the schedule queue, this queue pair, which need not
-  // stand in it either.
+  // The same as on_doorbell(), and then somebody has a turn: if nobody stands in the schedule queue, this queue pair,
+  // which need not stand in it either.
   void on_doorbell_and_turn(Time now, std::uint32_t slot) {
     const Context& c = core_.state.contexts[slot];
     const bool alone = core_.state.ready.empty() && !c.scheduled;

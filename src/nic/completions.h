@@ -106,7 +106,7 @@ class Completions {
     core_.complete(c.receive_cq, *done);
   }
 
-  // It cannot take its message, and no NAK can say so: the end of an unreliable queue pair.
+  // A receive cannot take its message, and no NAK can say so: the end of an unreliable queue pair.
   [[gnu::cold, gnu::noinline]] void fail_receive(Context& c, Refusal reason) {
     if (c.broken_by == Refusal::none) c.broken_by = reason;
     finish_receive(c, {.status = Status::local_protection, .reason = reason, .bytes = c.roce.received_bytes});

@@ -61,7 +61,7 @@ struct SrnicRequests {
   CongestionRound round{};
 };
 
-// Of responses, which have sequence numbers of their own in srnic.
+// The two streams of responses, in and out. In srnic they have sequence numbers of their own.
 struct SrnicResponses {
   SrnicInbound in{};
   wire::Psn in_expected{};
@@ -117,14 +117,14 @@ struct alignas(64) Context {
   bool drained : 1 = false;
   bool established : 1 = false;  // a packet has arrived
   bool flushed : 1 = false;
-  bool requests_lost : 1 = false;      // srnic: in loss recovery, of each kind that goes out;
-  bool responses_lost : 1 = false;     //   of those that come in `run` says so
-  bool owes_response_ack : 1 = false;  // srnic
-  bool by_agreement : 1 = false;       // its dialect: the peer may still turn out to speak the other
-  bool requests_awaited : 1 = false;   // srnic: under way since the timer was set, and not heard of,
-  bool responses_awaited : 1 = false;  //   of each kind that goes out
-  bool long_read : 1 = false;          // srnic: the READ under way is one that goes alone; StaR: see stateless()
-  bool answers_rest : 1 = false;       // srnic: until something is heard of the peer
+  bool requests_lost : 1 = false;        // srnic: in loss recovery, of each kind that goes out;
+  bool responses_lost : 1 = false;       //   of those that come in `run` says so
+  bool owes_response_ack : 1 = false;    // srnic
+  bool by_agreement : 1 = false;         // its dialect: the peer may still turn out to speak the other
+  bool requests_awaited : 1 = false;     // srnic: under way since the timer was set, and not heard of,
+  bool responses_awaited : 1 = false;    //   of each kind that goes out
+  bool long_read : 1 = false;            // srnic: the READ under way is one that goes alone; StaR: see stateless()
+  bool responses_suspended : 1 = false;  // srnic: until something is heard of the peer
   bool waits : 1 = false;  // among those that wait until more may be under way to the peer (nic/congestion/peers.h)
   bool woken : 1 = false;  // it has waited long enough, and its turn is next
   bool window_cut : 1 = false;  // srnic: because of a timeout that may turn out to have been no loss

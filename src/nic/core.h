@@ -44,11 +44,10 @@ class Core {
   [[nodiscard]] std::uint32_t slot(const Context& c) const { return state.contexts.slot_of(c); }
   [[gnu::cold, gnu::noinline]] void refuse(Refusal why) {
     state.counters.add(why);
-    // A world that keeps a journal is told, with the packet that is to blame, if there is one.
-    if constexpr (requires { world.refused(why, in_hand); }) world.refused(why, in_hand);
+    if constexpr (W::kCapabilities.journal) world.refused(why, in_hand);
   }
   void count(Counter c, std::uint64_t n = 1) { state.counters.add(c, n); }
-  [[nodiscard]] static Asker asker(const Context& c) { return {c.domain, c.qpn}; }
+  [[nodiscard]] static KeyUser asker(const Context& c) { return {c.domain, c.qpn}; }
 
   // Most packets of this queue pair that may be under way in roce; UC knows no acknowledgements.
   [[nodiscard]] std::uint32_t roce_window(const Context& c) const {
@@ -74,8 +73,9 @@ class Core {
     std::int64_t turn = 0;      // bytes
     bool in_one_piece = true;   // in host memory
   };
-  // A far burst may be longer than what is left of the turn. A turn is there so that others need not wait long: a far
-  // burst costs this card its headers, whatever its length. It is the last of its turn, and the window bounds it.
+  // A burst that the peer fetches itself may be longer than what is left of the turn. A turn is there so that others
+  // need not wait long, and such a burst costs this card its headers alone. It is the last of its turn, and the window
+  // bounds it.
   [[nodiscard]] Burst burst_of(const Context& c, const Left& left) {
     if constexpr (W::kCapabilities.bursts) {
       if (left.bytes <= path_mtu(c)) return {};
@@ -113,7 +113,7 @@ class Core {
                                   std::uint64_t length, std::byte*& at) {
     return translate_for(asker(c), key, want, address, length, at);
   }
-  [[nodiscard]] Refusal translate_for(Asker who, wire::Key key, Rights want, std::uint64_t address,
+  [[nodiscard]] Refusal translate_for(KeyUser who, wire::Key key, Rights want, std::uint64_t address,
                                       std::uint64_t length, std::byte*& at) {
     world.touch(OnChip::region, key.raw());
     const Refusal why = state.memory.translate(key, who, want, address, length, at);
@@ -122,10 +122,12 @@ class Core {
     return translate_further(key, want, length, at);
   }
 
-  // Writes a payload to host memory. False: it was far, and cannot be fetched; it is as if it had been lost.
+  // Writes a payload to host memory. False: it was exported, and cannot be fetched; it is as if it had been lost.
   [[nodiscard]] bool dma_write(std::byte* to, const wire::Payload& data) {
-    if (data.is_exported()) [[unlikely]]
-      return fetch(std::array{OneCopyPiece{to, data}}) == 1;
+    if constexpr (W::kCapabilities.bursts) {
+      if (data.is_exported()) [[unlikely]]
+        return fetch(std::array{OneCopyPiece{to, data}}) == 1;
+    }
     world.dma_write(to, data.near());
     return true;
   }
@@ -184,7 +186,7 @@ class Core {
     world.emit(out);
   }
 
-  // The same with a payload that the card has written itself, and is about to write over.
+  // Sends a packet whose payload the card has written itself, and is about to write over.
   void send_passing(std::span<const std::byte> payload) {
     const Fragment piece{payload.data(), static_cast<std::uint32_t>(payload.size())};
     out.payload = {&piece, payload.empty() ? 0U : 1U};

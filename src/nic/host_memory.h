@@ -16,7 +16,7 @@
 
 namespace weft::nic {
 
-// Of an entry that the card has read.
+// The list, or the inline bytes, that stand behind an entry which the card has read.
 inline std::span<const Sge> sges_of(const Work& w) { return {reinterpret_cast<const Sge*>(&w + 1), w.sges}; }
 inline const std::byte* inline_bytes_of(const Work& w) { return reinterpret_cast<const std::byte*>(&w + 1); }
 inline std::span<const Sge> sges_of(const Receive& r) { return {reinterpret_cast<const Sge*>(&r + 1), r.sges}; }

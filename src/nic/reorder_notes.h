@@ -54,7 +54,7 @@ class ReorderNotes {
     if (ReorderNote* same = find(head, psn, kind)) return same;
     return add_one(head, psn, kind);
   }
-  // That an entry of a shared receive queue is taken, for the message `ssn`, which has none yet.
+  // Notes that an entry of a shared receive queue is taken, for the message `ssn`, which has none yet.
   [[nodiscard]] ReorderNote* add_taken(std::uint16_t& head, wire::Psn psn, std::uint32_t ssn) {
     ReorderNote* note = add_one(head, psn, ReorderNote::Kind::taken);
     if (note != nullptr) note->ssn = ssn;

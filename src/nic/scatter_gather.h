@@ -62,8 +62,8 @@ template <World W>
 }
 
 template <World W>
-[[nodiscard, gnu::noinline]] Refusal scatter_far(Core<W>& core, const Context& c, std::span<const Sge> sges,
-                                                 std::uint64_t offset, const wire::Payload& data) {
+[[nodiscard, gnu::noinline]] Refusal scatter_exported(Core<W>& core, const Context& c, std::span<const Sge> sges,
+                                                      std::uint64_t offset, const wire::Payload& data) {
   std::size_t done = 0;
   bool there = true;
   const Refusal r = for_each_piece(core, c, sges, Rights::local_write, offset, static_cast<std::uint32_t>(data.size()),
@@ -85,7 +85,7 @@ template <World W>
                             from += bytes;
                           });
   }
-  return scatter_far(core, c, sges, offset, data);
+  return scatter_exported(core, c, sges, offset, data);
 }
 
 }  // namespace weft::nic

@@ -8,9 +8,9 @@
 namespace weft::nic {
 
 inline std::uint32_t requests_under_way(const Context& c) { return c.next_psn.since(c.unacked_psn); }
-// Those that nobody takes are not (ResponsesOut::rest).
-inline std::uint32_t answers_under_way(const Context& c) { return c.answers_rest ? 0 : c.responses_under_way; }
-// Both share the congestion window: they take the same way.
+// Suspended responses, which the peer does not take, are not under way (ResponsesOut::suspend).
+inline std::uint32_t answers_under_way(const Context& c) { return c.responses_suspended ? 0 : c.responses_under_way; }
+// Requests and responses share the congestion window: they take the same way.
 inline std::uint32_t packets_under_way(const Context& c) { return requests_under_way(c) + answers_under_way(c); }
 // What is in the way of a response. Requests whose receiver is not ready are on their way to nowhere: it may be waiting
 // for just this response before it gets ready.

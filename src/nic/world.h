@@ -75,7 +75,7 @@ enum class EventKind : std::uint8_t {
 };
 // clang-format on
 
-struct Event {
+struct HostEvent {
   EventKind kind{};
   std::uint32_t number = 0;  // of the completion queue, the shared receive queue, or the QPN
 };
@@ -86,11 +86,12 @@ struct Capabilities {
   bool bursts = false;  // consecutive packets leave as one, and payloads may stay in host memory for the peer to fetch
   bool timed_turns = false;  // a queue pair's turn takes time
   bool clock = false;        // the time takes a while to read: the world may tell the card kAsk instead
+  bool journal = false;      // the world records what the card refuses, with the packet that is to blame
 };
 
 template <class W>
 concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const Completion& completion,
-                         const Event& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose,
+                         const HostEvent& event, const LossEvent& loss, OnChip what, std::uint64_t key, BusRead purpose,
                          const void* from, std::size_t bytes, std::byte* to, std::span<const std::byte> data,
                          BusWrite marks, bool writes) {
   { W::kCapabilities } -> std::convertible_to<Capabilities>;
@@ -148,11 +149,18 @@ concept HasClock = requires(W w) {
   { w.look_at_clock() } -> std::same_as<Time>;
 };
 
+// Capabilities::journal. The packet is nullptr where none is to blame.
+template <class W>
+concept KeepsJournal = requires(W w, Refusal why, const wire::Packet* packet) {
+  w.refused(why, packet);
+};
+
 template <World W>
 consteval bool check_capabilities() {
   static_assert(!W::kCapabilities.bursts || CarriesBursts<W>, "a world with bursts has all methods of CarriesBursts");
   static_assert(!W::kCapabilities.timed_turns || TimesTurns<W>, "a world with timed turns has those of TimesTurns");
   static_assert(!W::kCapabilities.clock || HasClock<W>, "a world with a clock has look_at_clock()");
+  static_assert(!W::kCapabilities.journal || KeepsJournal<W>, "a world with a journal has refused()");
   return true;
 }
 

@@ -158,7 +158,7 @@ WEFT_HOOK_OPEN(open)
 WEFT_HOOK_OPEN(open64)
 WEFT_HOOK_OPENAT(openat)
 WEFT_HOOK_OPENAT(openat64)
-// Those of _FORTIFY_SOURCE, without a mode.
+// The variants that _FORTIFY_SOURCE calls, without a mode.
 WEFT_HOOK(int, __open_2, (const char* given, int flags), (path, flags))
 WEFT_HOOK(int, __open64_2, (const char* given, int flags), (path, flags))
 WEFT_HOOK(int, __openat_2, (int folder, const char* given, int flags), (folder, path, flags))

@@ -44,5 +44,5 @@ class CmPort {
 
 }  // namespace weft::verbs
 
-// Of libibverbs.so.1, version node WEFT_PRIVATE. Null for a context that is not Weft's.
+// libibverbs.so.1 exports this in the version node WEFT_PRIVATE. Null for a context that is not Weft's.
 extern "C" weft::verbs::CmPort* weft_cm_port(ibv_context* context);

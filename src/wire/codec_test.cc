@@ -39,7 +39,7 @@ std::vector<std::byte> encode(Headers h, std::span<const std::byte> payload) {
 }
 
 // Each field of the packet, found in the bytes by the model's own arithmetic.
-void expect_fields(const Headers& h, std::span<const std::byte> b, const model::Line& line) {
+void expect_fields(const Headers& h, std::span<const std::byte> b, const model::OpcodeLine& line) {
   const auto n = [&](std::size_t at, std::size_t size) { return model::number(b, at, size); };
   EXPECT_EQ(static_cast<unsigned>(h.bth.opcode), n(0, 1));
   EXPECT_EQ(h.bth.solicited, (n(1, 1) & 0x80) != 0);
@@ -115,7 +115,7 @@ TEST(Parse, EveryOpcodeAtEveryLengthIsAPacketOrTheRightRefusal) {
         ASSERT_EQ(refusal, model::verdict(bytes)) << "opcode " << code << ", " << size << " bytes, pad " << pad;
         ++seen[static_cast<std::size_t>(refusal)];
         if (refusal != Refusal::none) continue;
-        const model::Line& line = *model::find(static_cast<std::uint8_t>(code));
+        const model::OpcodeLine& line = *model::find(static_cast<std::uint8_t>(code));
         expect_fields(packet.headers, bytes, line);
         const std::span<const std::byte> all = exact;
         ASSERT_EQ(packet.payload.near().data(), all.data() + line.header_bytes());

@@ -14,8 +14,8 @@ namespace weft::wire {
 
 class FlowIcrc {
  public:
-  // Of all that is covered from the BTH to the last byte of padding. The port is a word of its own: that of a socket
-  // may differ from what the flow says.
+  // The ICRC. `covered` is all from the BTH to the last byte of padding. The port is an argument because a socket's may
+  // differ from what the flow says.
   [[nodiscard]] std::uint32_t of(const Flow& flow, std::uint16_t source_port, std::span<const std::byte> covered) {
     return from_bth_on(start(flow, source_port, covered.size() + kIcrcBytes), covered);
   }

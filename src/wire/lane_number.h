@@ -29,7 +29,7 @@ constexpr LaneField lane_field(UdpPort port) {
                                       : LaneField{1, kOfQpn};
 }
 
-// Of a datagram that is at least as long as a BTH.
+// The lane that a datagram is for. The datagram is at least as long as a BTH.
 inline std::uint8_t lane_number(UdpPort port, std::span<const std::byte> datagram) {
   const LaneField field = lane_field(port);
   return static_cast<std::uint8_t>((std::to_integer<std::uint32_t>(datagram[field.byte]) >> field.shift) & kLaneMask);

@@ -165,9 +165,9 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   table[0xD9].verb = Verb::response_probe;
   table[0xD9].name = "srnic RESPONSE PROBE";
   table[0xE4] = table[0xC4];
-  table[0xE4].name = "srnic SEND only with receipt";
+  table[0xE4].name = "srnic SEND only with ACK";
   table[0xEA] = table[0xCA];
-  table[0xEA].name = "srnic WRITE only with receipt";
+  table[0xEA].name = "srnic WRITE only with ACK";
   table[0xE4].srnic_ack = table[0xEA].srnic_ack = true;
 }
 

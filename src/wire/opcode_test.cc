@@ -9,7 +9,7 @@
 namespace weft::wire {
 namespace {
 
-bool has(const model::Line& line, model::Part part) {
+bool has(const model::OpcodeLine& line, model::Part part) {
   for (const auto p : line.parts) {
     if (p == part) return true;
   }
@@ -20,7 +20,7 @@ TEST(Opcodes, AllTwoHundredFiftySixAreAsTheModelSays) {
   for (unsigned code = 0; code < 256; ++code) {
     SCOPED_TRACE(testing::Message() << "opcode " << code);
     const OpcodeInfo& o = info(static_cast<Opcode>(code));
-    const model::Line* line = model::find(static_cast<std::uint8_t>(code));
+    const model::OpcodeLine* line = model::find(static_cast<std::uint8_t>(code));
     ASSERT_EQ(o.known(), line != nullptr);
     if (o.verb == Verb::star) continue;  // no BTH has it: star_test.cc
     if (line == nullptr) {

@@ -13,7 +13,7 @@ namespace weft::wire {
 
 inline constexpr std::size_t kWholePayload = 4096;  // the largest path MTU
 
-// Of a first packet that is not all there is; else 0.
+// The length of the first packet, if others follow it in the datagram; else 0.
 [[nodiscard]] inline std::size_t bytes_of_first(std::span<const std::byte> datagram) {
   if (datagram.empty()) return 0;
   const OpcodeInfo& o = info(static_cast<Opcode>(datagram[0]));

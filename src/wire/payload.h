@@ -40,7 +40,7 @@ class Payload {
       assert(!is_exported());
       return {near_, bytes_};
     }
-    // Of an exported one: who exports it, and its address in the sender's memory, which is not ours.
+    // For an exported payload: who exports it, and its address in the sender's memory, which is not ours.
     [[nodiscard]] const Export& exported_by() const { return *export_; }
     [[nodiscard]] std::uint64_t address() const { return address_; }
 

@@ -70,7 +70,7 @@ struct StarHeader {
     put<std::uint16_t, 16>(b, length);
     put<std::uint16_t, 18>(b, checksum);
   }
-  // Of the header without the checksum itself: the sum of IP headers (RFC 1071).
+  // The sum of IP headers (RFC 1071) over this header, with the checksum itself as 0.
   [[nodiscard]] constexpr std::uint16_t checksum_of() const {
     std::byte encoded[kBytes]{};
     StarHeader blank = *this;
@@ -94,7 +94,7 @@ static_assert(round_trips(StarHeader{.type = StarType::wqep,
                                      .length = 4096,
                                      .checksum = 0xBEEF}));
 
-// What a capability opens. The first three are nic::Rights of a region. The others are lent for one piece of work of
+// What a capability opens. The first three are nic::Rights of a region. The others are given for one piece of work of
 // the stateless side's own program, whatever its region lets strangers do.
 struct StarRights {
   static constexpr std::uint8_t remote_write = 1, remote_read = 2, remote_atomic = 4;

@@ -31,7 +31,7 @@ struct Syndrome {
 
   [[nodiscard]] constexpr NakCode nak_code() const { return static_cast<NakCode>(value); }  // kind == nak
 
-  // Of a byte that need not be decoded: good news, and nothing else?
+  // Is this byte, not decoded, an ACK and nothing else?
   static constexpr bool is_ack(std::uint8_t byte) { return byte >> 5 == 0; }
 
   static constexpr Syndrome decode(std::uint8_t byte) {

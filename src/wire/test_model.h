@@ -32,7 +32,7 @@ constexpr std::size_t bytes_of(Part part) {
   return kSizes[static_cast<std::size_t>(part)];
 }
 
-struct Line {
+struct OpcodeLine {
   std::uint8_t opcode;
   Service service;
   Verb verb;
@@ -47,9 +47,9 @@ struct Line {
   }
 };
 
-inline const std::vector<Line>& lines() {
+inline const std::vector<OpcodeLine>& lines() {
   using enum Part;
-  static const std::vector<Line> kLines = {
+  static const std::vector<OpcodeLine> kLines = {
       {0x00, Service::rc, Verb::send, Step::first, {}, true},
       {0x01, Service::rc, Verb::send, Step::middle, {}, true},
       {0x02, Service::rc, Verb::send, Step::last, {}, true},
@@ -120,8 +120,8 @@ inline const std::vector<Line>& lines() {
   return kLines;
 }
 
-inline const Line* find(std::uint8_t opcode) {
-  for (const Line& line : lines()) {
+inline const OpcodeLine* find(std::uint8_t opcode) {
+  for (const OpcodeLine& line : lines()) {
     if (line.opcode == opcode) return &line;
   }
   return nullptr;
@@ -132,7 +132,7 @@ inline Refusal verdict(std::span<const std::byte> b) {
   if (b.size() < 16) return Refusal::truncated;
   const auto second = std::to_integer<unsigned>(b[1]);
   if ((second & 0x0F) != 0) return Refusal::bad_version;
-  const Line* line = find(std::to_integer<std::uint8_t>(b[0]));
+  const OpcodeLine* line = find(std::to_integer<std::uint8_t>(b[0]));
   if (line == nullptr) return Refusal::unknown_opcode;
   if (b.size() < line->header_bytes() + 4) return Refusal::truncated;
   const std::size_t body = b.size() - line->header_bytes() - 4;

@@ -27,7 +27,7 @@ enum class UdpPort : std::uint8_t { roce, stateless, stateful };
 inline constexpr std::size_t kUdpPorts = 3;
 
 constexpr bool is_known(UdpPort port) { return static_cast<std::size_t>(port) < kUdpPorts; }
-// Of a known one.
+// The port's number. The port is a known one.
 constexpr std::uint16_t number_of(UdpPort port) {
   constexpr std::uint16_t kBefore = kStatelessPort - static_cast<std::uint16_t>(UdpPort::stateless);
   return port == UdpPort::roce ? kRocePort : static_cast<std::uint16_t>(kBefore + static_cast<std::uint16_t>(port));

@@ -22,7 +22,8 @@ struct DialectVersions {
   std::uint8_t lowest = 0, highest = 0;
   friend constexpr bool operator==(const DialectVersions&, const DialectVersions&) = default;
 };
-// Of wire/srnic.h as it is. In version 1 no ACK travelled with a request; in version 2 there were no probes.
+// The versions of srnic that this card speaks: wire/srnic.h is version 3. In version 1 no ACK travelled with a request;
+// in version 2 there were no probes.
 inline constexpr DialectVersions kDialectVersions{3, 3};
 
 // The highest version that both speak; 0: none, and roce it is.

@@ -34,7 +34,7 @@ class Recorder {
     for (const nic::Fragment& piece : packet.payload) sent.insert(sent.end(), piece.data, piece.data + piece.bytes);
   }
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, 0, cq); }
-  void notify(const nic::Event& event) { device_.on_event(event); }
+  void notify(const nic::HostEvent& event) { device_.on_event(event); }
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data) { std::copy(data.begin(), data.end(), to); }
   void read(nic::BusRead purpose, const void*, std::size_t bytes) {

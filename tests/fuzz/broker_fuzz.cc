@@ -1,12 +1,12 @@
 // A broker, one lane that behaves, and hostile clients of the same user that say anything to it, with any descriptors;
 // or, as the first byte chooses, a lane whose broker says anything. These hold.
-// Of a broker:
+// What holds for the broker:
 //   * it says only what a broker may say, and to a lane only what concerns it;
 //   * lane numbers that are in use are given to nobody else, and neither are ports;
 //   * whom it introduces gets memory that cannot be taken away;
 //   * the lane that behaves is served as ever, and a list of all is JSON whatever they call themselves;
 //   * when all have gone, no descriptor is left.
-// Of a lane:
+// What holds for a lane:
 //   * an answer is of the topic and about the lane that was asked for, and the end of the line ends all waiting;
 //   * it meets nobody without memory that cannot be taken away, and nobody twice.
 #include <array>
@@ -43,9 +43,9 @@ using fuzz::FuzzBytes;
 using fuzz::require;
 
 constexpr std::size_t kHostile = 3;
-constexpr Service kOwnPort{.space = 0x106, .port = 7471};
+constexpr BoundPort kOwnPort{.space = 0x106, .port = 7471};
 
-// Of the loopback network; those of no other process that does the same now.
+// Addresses of the loopback network that no other process which does the same uses now.
 wire::Address address(std::size_t i) {
   const auto process = static_cast<unsigned>(getpid());
   return wire::Address::v4(127, static_cast<std::uint8_t>(100 + process % 100),
@@ -252,7 +252,7 @@ class Scene {
     const auto lanes = nlohmann::json::parse(list->text, nullptr, false);
     require(lanes.is_array() && !lanes.empty(), "a list is JSON");
     bool found = false;
-    for (const auto& lane : lanes) found |= lane["place"] == clients_[0].lane_number && lane["program"] == "good";
+    for (const auto& lane : lanes) found |= lane["lane_number"] == clients_[0].lane_number && lane["program"] == "good";
     require(found, "who behaves is in the list");
   }
 

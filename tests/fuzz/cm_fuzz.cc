@@ -28,7 +28,7 @@ constexpr std::array kServices{wire::cm_service_id(wire::PortSpace::tcp, 7471),
 constexpr Id kBystandersId = 0x77;
 constexpr wire::Qpn kBystandersQpn(0x777), kOurQpn(0x123);
 
-class Counting final : public Chance {
+class Counting final : public RandomNumbers {
  public:
   std::uint64_t next() override { return state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL; }
 
@@ -76,7 +76,7 @@ class Attack {
  public:
   explicit Attack(FuzzBytes& choices) : choices_(choices), settings_(settings(choices)), manager_(settings_, chance_) {
     listeners_.push_back(manager_.listen(kServices[0], kOurs[0], 4));
-    listeners_.push_back(manager_.listen(kServices[1], {}, 2, Service::datagram));
+    listeners_.push_back(manager_.listen(kServices[1], {}, 2, ServiceKind::datagram));
     connect_bystander();
   }
 
@@ -94,7 +94,7 @@ class Attack {
   }
 
   void finish() {
-    Effects out;
+    ManagerEffects out;
     const Refused refused =
         send(kBystander, kOurs[0],
              {.transaction = 3,
@@ -103,7 +103,7 @@ class Attack {
     require(refused == Refused::none && out.datagrams.size() == 1 && out.events.size() == 1 &&
                 out.events[0].what == Happening::disconnected && out.events[0].id == bystander_,
             "the bystander cannot disconnect");
-    Effects last;
+    ManagerEffects last;
     while (!phases_.empty()) {
       manager_.release(phases_.begin()->first, now_, last);
       phases_.erase(phases_.begin());
@@ -112,7 +112,7 @@ class Attack {
     const Time until = now_ + seconds(600);
     while (manager_.next_deadline() <= until) {
       now_ = std::max(now_, manager_.next_deadline());
-      Effects late;
+      ManagerEffects late;
       manager_.on_time(now_, late);
       require(late.events.empty(), "an event although nobody has an id");
       require(manager_.next_deadline() > now_, "a deadline that has passed");
@@ -122,8 +122,8 @@ class Attack {
   }
 
  private:
-  static Settings settings(FuzzBytes& choices) {
-    return {.place = 5,
+  static ManagerSettings settings(FuzzBytes& choices) {
+    return {.id_prefix = 5,
             .guid = 7,
             .listener_patience = choices.one_in(2) ? 0 : seconds(1),
             .max_connections = 1 + choices.next(12),
@@ -131,7 +131,7 @@ class Attack {
   }
 
   void connect_bystander() {
-    Effects out;
+    ManagerEffects out;
     wire::CmReq req{.local_id = kBystandersId,
                     .service_id = kServices[0],
                     .qpn = kBystandersQpn,
@@ -149,7 +149,8 @@ class Attack {
     phases_[bystander_] = Phase::up;
   }
 
-  Refused send(const wire::Address& from, const wire::Address& to, const wire::CmMessage& message, Effects& out) {
+  Refused send(const wire::Address& from, const wire::Address& to, const wire::CmMessage& message,
+               ManagerEffects& out) {
     std::array<std::byte, wire::kMadBytes> mad{};
     wire::encode_cm(message, mad);
     return manager_.on_datagram(from, to, mad, now_, out);
@@ -161,14 +162,14 @@ class Attack {
     const Time next = manager_.next_deadline();
     const bool sleeps = choices_.one_in(2) && next != kNever;
     now_ = std::max(now_, sleeps ? next : now_ + static_cast<Time>(choices_.next(1ULL << 40)) * 64);
-    Effects out;
+    ManagerEffects out;
     manager_.on_time(now_, out);
     require(manager_.next_deadline() > now_, "a deadline that has passed");
     take(out);
   }
 
   void begin() {
-    Effects out;
+    ManagerEffects out;
     Id id = 0;
     const Path path{.local = kOurs[choices_.next(2)],
                     .remote = kAttackers[choices_.next(2)],
@@ -196,9 +197,10 @@ class Attack {
       listeners_.erase(gone);
     } else if (listeners_.size() < 4) {
       const bool all = choices_.one_in(2);
-      listeners_.push_back(manager_.listen(
-          kServices[choices_.next(kServices.size())], all ? wire::Address{} : kOurs[choices_.next(2)],
-          static_cast<int>(choices_.next(12)) - 2, choices_.one_in(2) ? Service::connection : Service::datagram));
+      listeners_.push_back(manager_.listen(kServices[choices_.next(kServices.size())],
+                                           all ? wire::Address{} : kOurs[choices_.next(2)],
+                                           static_cast<int>(choices_.next(12)) - 2,
+                                           choices_.one_in(2) ? ServiceKind::connection : ServiceKind::datagram));
     }
   }
 
@@ -210,7 +212,7 @@ class Attack {
     Phase none = Phase::over;
     Phase& phase = owned ? found->second : none;
     const auto is = [&](auto... any) { return owned && ((phase == any) || ...); };
-    Effects out;
+    ManagerEffects out;
     const auto moves = [&](Answer answer, bool may, Phase to) {
       require(answer != Answer::ok || may, "a call that makes no sense succeeded");
       if (answer == Answer::ok) phase = to;
@@ -257,7 +259,7 @@ class Attack {
     const wire::Address& from = kAttackers[choices_.next(2)];
     const wire::Address& to = kOurs[choices_.next(2)];
     const std::size_t bytes = choices_.one_in(32) ? choices_.next(mad.size() + 1) : mad.size();
-    Effects out;
+    ManagerEffects out;
     const Refused refused = manager_.on_datagram(from, to, std::span(mad).first(bytes), now_, out);
     require(out.datagrams.size() <= (refused == Refused::stale ? 2U : 1U), "a datagram caused several");
     for (const Datagram& answer : out.datagrams) require(answer.to == from, "an answer went to somebody else");
@@ -267,7 +269,7 @@ class Attack {
 
   // ---- what comes out
 
-  void take(const Effects& out) {
+  void take(const ManagerEffects& out) {
     require(manager_.connections() <= settings_.max_connections, "too many connections");
     for (const Datagram& datagram : out.datagrams) {
       wire::CmMessage message;
@@ -277,10 +279,10 @@ class Attack {
       require(again == datagram.bytes, "something was said that nobody can read");
       remember(datagram, message);
     }
-    for (const Event& event : out.events) take(event);
+    for (const CmEvent& event : out.events) take(event);
   }
 
-  void take(const Event& event) {
+  void take(const CmEvent& event) {
     require(event.id != bystander_, "something happened to the bystander");
     require(event.private_bytes <= event.private_data.size(), "more private data than there is");
     if (event.what == Happening::request || event.what == Happening::service_request) {
@@ -328,7 +330,7 @@ class Attack {
     constexpr std::uint32_t kNumbers[] = {0, 1, 2, 3, 0x123, 0x777, 0xFF'FFFF, 0x80'0000};
     return wire::Qpn(kNumbers[choices_.next(std::size(kNumbers))]);
   }
-  [[nodiscard]] Side side() {
+  [[nodiscard]] QpParameters side() {
     return {.qpn = qpn(),
             .starting_psn = wire::Psn(5),
             .responder_resources = static_cast<std::uint8_t>(choices_.next(256)),
@@ -391,7 +393,7 @@ class Attack {
 
   FuzzBytes& choices_;
   Counting chance_;
-  Settings settings_;
+  ManagerSettings settings_;
   Manager manager_;
   Time now_ = seconds(1);
   Id bystander_ = 0;

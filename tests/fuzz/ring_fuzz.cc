@@ -234,7 +234,7 @@ class Scene {
       default: return area_.key;
     }
   }
-  // Of the burst's dialect, in or a little ahead of its turn.
+  // A packet of the burst's dialect, in its turn or a little ahead of it.
   [[nodiscard]] Crafted packet() {
     constexpr unsigned kOpcodes[] = {0xC0, 0xC1, 0xC2, 0xC4, 0xC6, 0xC7, 0xC8,
                                      0xCA, 0xCA, 0xCB, 0xCC, 0xD1, 0xD3, 0xCE};

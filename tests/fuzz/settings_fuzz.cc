@@ -104,7 +104,7 @@ bool is_plain(std::string_view text) {
 }
 
 // What is wrong is said behind the place, whichever it is.
-void means_the_same_in_the_file(const Setting& setting, const std::string& value) {
+void means_the_same_in_the_file(const SettingRow& setting, const std::string& value) {
   if (!is_plain(value)) return;
   const Read variable = read("", {{std::string(setting.variable), value}});
   const Read file = read(std::string(setting.key) + " = '" + value + "'\n", {});
@@ -130,7 +130,7 @@ void run(std::string_view input) {
   Variables variables;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].empty()) continue;
-    const Setting& setting = all_settings()[static_cast<unsigned char>(parts[i][0]) % all_settings().size()];
+    const SettingRow& setting = all_settings()[static_cast<unsigned char>(parts[i][0]) % all_settings().size()];
     const std::string value = parts[i].substr(1);
     variables[std::string(setting.variable)] = value;
     means_the_same_in_the_file(setting, value);

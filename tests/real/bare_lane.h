@@ -43,7 +43,7 @@ struct BareLane {
   }
 
   wire::Address address;
-  Descriptor shared_status = make_shared_memory("door", sizeof(SharedStatus)), wake{eventfd(0, EFD_CLOEXEC)};
+  Descriptor shared_status = make_shared_memory("weft-status", sizeof(SharedStatus)), wake{eventfd(0, EFD_CLOEXEC)};
   Conversation talk = call_broker();
   std::uint32_t lane_number = 0;
   int datagrams = 0;  // that were passed over

@@ -19,7 +19,7 @@
 namespace weft::real {
 namespace {
 
-// Of its own: a program that is stopped keeps it from others.
+// An address of its own: a program that is stopped keeps its address from others.
 const wire::Address kItsAddress = wire::Address::v4(127, 0, 13, 1);
 
 // A program with one lane, which is stopped as long as nobody wakes it.

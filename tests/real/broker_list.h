@@ -13,7 +13,7 @@
 
 namespace weft::real {
 
-// Of all lanes; nothing: it does not answer.
+// What the broker says of all lanes; nothing: it does not answer.
 inline std::optional<nlohmann::json> listed_lanes() {
   Conversation command = call_broker();
   if (!command || !command.say(Message(Topic::list))) return std::nullopt;
@@ -22,10 +22,10 @@ inline std::optional<nlohmann::json> listed_lanes() {
   return nlohmann::json::parse(in->text, nullptr, false);
 }
 
-// Of the lane with this number; null: there is none.
+// What the broker says of the lane with this number; null: there is none.
 inline nlohmann::json told_of(std::uint32_t lane_number) {
   for (const auto& lane : listed_lanes().value_or(nlohmann::json::array())) {
-    if (lane["place"] == lane_number) return lane;
+    if (lane["lane_number"] == lane_number) return lane;
   }
   return {};
 }
@@ -37,7 +37,7 @@ inline void wait_until_gone(std::uint32_t lane_number) {
     const auto lanes = listed_lanes();
     if (!lanes) return false;
     for (const auto& lane : *lanes) {
-      if (lane["place"] == lane_number && lane["process"] == getpid()) return false;
+      if (lane["lane_number"] == lane_number && lane["process"] == getpid()) return false;
     }
     return true;
   };

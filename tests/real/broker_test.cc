@@ -109,7 +109,7 @@ void hand_on_mixed(std::uint8_t lane_number) {
 TEST(Broker, BelievesNobodyThatIPv6TalksToIPv4) {
   const TestLane lane(settings_at(7));
   hand_on_mixed(0);
-  EXPECT_EQ(told_of(lane.lane.number())["place"], lane.lane.number()) << "it is still there";
+  EXPECT_EQ(told_of(lane.lane.number())["lane_number"], lane.lane.number()) << "it is still there";
 }
 
 TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
@@ -126,9 +126,9 @@ TEST(Broker, IsNotBelievedThatIPv6TalksToIPv4) {
 TEST(Broker, TakesNobodyWhoseDoorMayShrink) {
   const Conversation broker = reached_broker();
   ASSERT_TRUE(broker);
-  const Descriptor wake(eventfd(0, EFD_CLOEXEC)), loose(memfd_create("door", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const Descriptor wake(eventfd(0, EFD_CLOEXEC)), loose(memfd_create("weft-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(loose.get(), sizeof(SharedStatus)), 0);
-  const Descriptor sealed = make_shared_memory("door", sizeof(SharedStatus));
+  const Descriptor sealed = make_shared_memory("weft-status", sizeof(SharedStatus));
   for (const auto& [shared_status, code] : {std::pair{loose.get(), EINVAL}, std::pair{sealed.get(), 0}}) {
     Message hello(Topic::hello);
     hello.hello.address_count = 1;
@@ -149,7 +149,7 @@ TEST(Broker, TakesNobodyWhoseWakeUpIsNone) {
   ASSERT_EQ(pipe2(pipe_ends.data(), O_CLOEXEC), 0);
   const Descriptor reads(pipe_ends[0]), writes(pipe_ends[1]), wake(eventfd(0, EFD_CLOEXEC));
   const Descriptor file(memfd_create("no wake-up", MFD_CLOEXEC)),
-      sealed = make_shared_memory("door", sizeof(SharedStatus));
+      sealed = make_shared_memory("weft-status", sizeof(SharedStatus));
   for (const auto& [door_bell, code] :
        {std::pair{writes.get(), EINVAL}, std::pair{file.get(), EINVAL}, std::pair{wake.get(), 0}}) {
     Message hello(Topic::hello);
@@ -287,7 +287,7 @@ TEST(Broker, TellsNobodyOfALocalPeerWhoCannotBeTold) {
   EXPECT_EQ(greeting->descriptors.size(), 3U);
 }
 
-// Bug: who missed that a local peer had left took the next one at its place for the same, and never met it.
+// Bug: who missed that a local peer had left took the next one of its lane number for the same, and never met it.
 TEST(Broker, TellsOfDeparturesWhenItCan) {
   const Conversation broker = reached_broker();
   ASSERT_TRUE(broker);

@@ -63,17 +63,17 @@ TEST(LaneShortOfDescriptors, HasAThreadOrIsNotAttached) {
 }
 
 // Bug: what came without its descriptors was taken for news that the lane had left, and the answer waited for.
-TEST(LineShortOfDescriptors, IsToldThatNobodyCanBeMet) {
+TEST(ClientShortOfDescriptors, IsToldThatNobodyCanBeMet) {
   std::array<int, 2> ends{-1, -1};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
   const Conversation broker{Descriptor(ends[0])};
-  BrokerClient line{Conversation(Descriptor(ends[1]))};
+  BrokerClient client{Conversation(Descriptor(ends[1]))};
   Message introduction(Topic::met), question(Topic::meet);
   introduction.local_peer.lane_number = question.local_peer.lane_number = 7;
   for (const int few : {0, 1, 2, 3}) {
     ASSERT_TRUE(broker.say(introduction, {}, std::array{ends[0], ends[0], ends[0]}));
     const FewDescriptors limit(few);
-    const auto answer = line.call(question, Topic::met);
+    const auto answer = client.call(question, Topic::met);
     ASSERT_TRUE(answer.has_value()) << few << ": it waited for one in vain";
     EXPECT_EQ(answer->message.code, few == 3 ? 0 : EMFILE);
     EXPECT_EQ(answer->descriptors.size(), few == 3 ? 3U : 0U);

@@ -136,7 +136,7 @@ TEST_F(Disagreement, IsMendedWhenBothSendAtOnce) {
 class Foreign : public testing::Test {
  protected:
   static constexpr wire::Address kOwn = wire::Address::v4(127, 0, 7, 5), kPeer = wire::Address::v4(127, 0, 7, 6);
-  // A number as Weft's own would be, of place 9; Soft-RoCE's are like any other.
+  // A number as Weft's own would be, of lane 9; Soft-RoCE's are like any other.
   static constexpr wire::Qpn kPeerQpn{9U << 17 | 77};
 
   host::QueuePair* connected() {
@@ -156,7 +156,7 @@ class Foreign : public testing::Test {
     wait_for_broker();
     return qp;
   }
-  // Of a lane that is not there: only ours has this address.
+  // The number of a queue pair in a lane that is not there: only ours has this address.
   wire::Qpn nobodys() { return wire::Qpn((lane.lane.number() == 120 ? 119U : 120U) << 17 | 5); }
   // Until it has handed on all that the peer has said: it serves one question behind the other.
   void wait_for_broker() {

@@ -15,7 +15,7 @@
 
 namespace weft::real {
 
-// Of a lane that needs no more than a few queue pairs.
+// Settings of a lane that needs no more than a few queue pairs.
 inline Settings small_lane_at(const wire::Address& address) {
   Settings s;
   s.addresses = {address};

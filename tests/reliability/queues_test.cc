@@ -142,7 +142,7 @@ TEST(CompletionQueue, ThatOverflowsBreaksItsQueuePairs) {
   EXPECT_THAT(ids(drain(*small)), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(a.qp().state(), nic::QpState::error);
   std::vector<EventKind> kinds;
-  for (const nic::Event& e : drain_events(at)) kinds.push_back(e.kind);
+  for (const nic::HostEvent& e : drain_events(at)) kinds.push_back(e.kind);
   EXPECT_THAT(kinds, ElementsAre(EventKind::cq_error, EventKind::qp_fatal));
   // The receive has a queue that can still tell of it.
   EXPECT_THAT(results(drain(at)), ElementsAre(IdAndStatus(77, Status::flushed)));
@@ -210,7 +210,7 @@ class SharedReceives : public testing::Test {
   }
   std::vector<EventKind> events() {
     std::vector<EventKind> kinds;
-    for (const nic::Event& e : drain_events(bed.node(1))) kinds.push_back(e.kind);
+    for (const nic::HostEvent& e : drain_events(bed.node(1))) kinds.push_back(e.kind);
     return kinds;
   }
 

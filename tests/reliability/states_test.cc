@@ -29,7 +29,7 @@ Error start_draining(const Endpoint& at) {
 
 std::vector<EventKind> event_kinds(const Node& node) {
   std::vector<EventKind> kinds;
-  for (const nic::Event& e : drain_events(node)) kinds.push_back(e.kind);
+  for (const nic::HostEvent& e : drain_events(node)) kinds.push_back(e.kind);
   return kinds;
 }
 

@@ -39,7 +39,7 @@ Time undisturbed(const Step& step, Dialect dialect = usual_dialect()) {
   return drain(a.node()).at(0).when;
 }
 
-// Of roce: srnic probes long before (tests/srnic/patience_test.cc).
+// In roce alone: srnic probes long before (tests/srnic/patience_test.cc).
 TEST(LocalAckTimeout, IsExact) {
   const Time clean = undisturbed(kWrite, Dialect::roce);
   for (std::uint8_t code = 1; code <= 31; ++code) {

@@ -14,7 +14,7 @@ namespace {
 
 void* library = nullptr;
 
-// Of the library, as verbs.h declares it.
+// A function of the library, with the type that verbs.h declares.
 template <class Call>
 Call* find(const char* name, Call*) {
   return std::bit_cast<Call*>(dlsym(library, name));

@@ -60,7 +60,7 @@ Counts exchange(const BedSpec& spec, std::uint32_t bytes = 64) {
 TEST(Rides, WhatIsOwedTravelsWithMessagesTheOtherWay) {
   const Counts apart = exchange(slow_bed(false)), together = exchange(slow_bed(true));
   EXPECT_EQ(apart.packets, 2 * kMessages + apart.acks);
-  EXPECT_LE(together.packets, 2 * kMessages + 4) << "no more than two receipts a side had nothing to travel with";
+  EXPECT_LE(together.packets, 2 * kMessages + 4) << "no more than two ACKs a side had nothing to travel with";
   EXPECT_GE(together.acks, kMessages);
   EXPECT_EQ(together.heard, together.acks);
 }

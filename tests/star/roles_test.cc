@@ -92,7 +92,8 @@ TEST(Roles, AWrongKeyBreaksBothSidesWithTheRightStatus) {
   EXPECT_THAT(statuses(a.node()), ElementsAre(Status::remote_access));
   EXPECT_THAT(statuses(b.node()), ElementsAre(Status::flushed));
   EXPECT_EQ(b.qp().state(), nic::QpState::error);
-  EXPECT_THAT(drain_events(b.node()), ElementsAre(testing::Field(&nic::Event::kind, nic::EventKind::qp_access_error)));
+  EXPECT_THAT(drain_events(b.node()),
+              ElementsAre(testing::Field(&nic::HostEvent::kind, nic::EventKind::qp_access_error)));
 }
 
 }  // namespace

@@ -206,8 +206,8 @@ std::vector<nic::Completion> drain(host::CompletionQueue& cq) {
   return all;
 }
 
-std::vector<nic::Event> drain_events(const Node& node) {
-  std::vector<nic::Event> all;
+std::vector<nic::HostEvent> drain_events(const Node& node) {
+  std::vector<nic::HostEvent> all;
   while (const auto event = node.device().next_async_event()) all.push_back(*event);
   return all;
 }

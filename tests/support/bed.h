@@ -178,7 +178,7 @@ class Bed {
 std::vector<nic::Completion> drain(host::CompletionQueue& cq);
 inline std::vector<nic::Completion> drain(const Node& node) { return drain(*node.cq); }
 // All asynchronous events that wait, in order.
-std::vector<nic::Event> drain_events(const Node& node);
+std::vector<nic::HostEvent> drain_events(const Node& node);
 
 // What an arena is filled from before anything happens.
 constexpr std::uint64_t arena_seed(std::uint64_t bed_seed, std::uint32_t host) { return bed_seed * 1'000'003 + host; }

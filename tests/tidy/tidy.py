@@ -14,6 +14,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 import source  # noqa: E402
 import together  # noqa: E402
+import type_names  # noqa: E402
 
 COLUMNS = 120
 FUNCTION_LINES = 70
@@ -79,7 +80,7 @@ class Finding(NamedTuple):
     line: int
     rule: str
     message: str
-    name: str = ""  # of the function, where the rule is about one
+    name: str = ""  # of the function or type, where the rule is about one
 
     def __str__(self):
         return f"{self.path}:{self.line}: {self.rule}: {self.message}"
@@ -332,6 +333,15 @@ def check_together(texts):
                       "say in its name what it is of, or move what both need to a header")
 
 
+# ---- one name, one type ----------------------------------------------------------------------------------------------
+
+
+def check_type_names(texts):
+    for path, line, name, place in type_names.clashes(texts):
+        yield Finding(path, line, "one-name", f"{name} is the name of another type, too ({place}); say what it is",
+                      name)
+
+
 # ---- exceptions ------------------------------------------------------------------------------------------------------
 
 
@@ -347,7 +357,7 @@ class Allowance(NamedTuple):
 
 
 def read_allowances(root):
-    """(exceptions, findings): one per line, RULE PATH[:FUNCTION] REASON; without a reason it is none."""
+    """(exceptions, findings): one per line, RULE PATH[:NAME] REASON; without a reason it is none."""
     exceptions, findings = [], []
     file = root / ALLOW
     for number, line in enumerate(file.read_text().split("\n") if file.exists() else [], 1):
@@ -355,7 +365,7 @@ def read_allowances(root):
             continue
         fields = line.split(None, 2)
         if len(fields) < 3:
-            findings.append(Finding(ALLOW, number, "allow", "an exception is RULE PATH[:FUNCTION] REASON, in one line"))
+            findings.append(Finding(ALLOW, number, "allow", "an exception is RULE PATH[:NAME] REASON, in one line"))
         else:
             exceptions.append(Allowance(number, *fields))
     return exceptions, findings
@@ -396,6 +406,7 @@ def check(root):
         if path in DOCS:
             findings += check_docs(path, text, known)
     findings += check_together(texts)
+    findings += check_type_names(texts)
     kept = [f for f in findings if not any(e.covers(f) for e in exceptions)]
     for e in exceptions:
         if not any(e.covers(f) for f in findings):

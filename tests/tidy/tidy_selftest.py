@@ -341,6 +341,33 @@ class Together(Case):
         self.assertEqual(findings(files | {"src/lab/a.cc": code, "src/cm/a.cc": code}), [])
 
 
+class OneName(Case):
+    @staticmethod
+    def found(a, b, path="src/lab/b.h"):
+        header = HEADER + "namespace weft::{} {{\n{}\n}}\n"
+        files = {"src/cm/a.h": header.format("cm", a), path: header.format("lab", b)}
+        return [(f.path, f.line, f.rule, f.name) for f in findings(files)]
+
+    def test_in_two_namespaces(self):
+        for code in ["class Port {};", "struct Port final : Base {", "enum class Port : int { a };", "struct Port"]:
+            self.assertEqual(self.found(code, code), [("src/lab/b.h", 4, "one-name", "Port")], code)
+
+    def test_what_is_no_second_definition(self):
+        for code in ["class Port;", "template <>\nstruct hash<Port> {};", "struct Host {\n  struct Port {};\n};",
+                     "namespace {\nclass Port {};\n}", "// class Port {", "using Port = int;"]:
+            self.assertEqual(self.found("class Port {};", code), [], code)
+
+    def test_what_tests_define_is_theirs(self):
+        for path in ["src/lab/b_test.cc", "src/lab/test_b.h", "src/lab/fake_b.h"]:
+            self.assertEqual(self.found("class Port {};", "class Port {};", path), [], path)
+
+    def test_exceptions_name_the_type(self):
+        header = HEADER + "namespace weft::{} {{\nclass A {{}};\nclass B {{}};\n}}\n"
+        files = {"src/cm/a.h": header.format("cm"), "src/lab/b.h": header.format("lab"),
+                 tidy.ALLOW: "one-name src/lab/b.h:A it stands for the other\n"}
+        self.assertEqual([f.name for f in findings(files)], ["B"])
+
+
 class Exceptions(Case):
     CAST = "auto* p = reinterpret_cast<const char*>(q);\n"
 

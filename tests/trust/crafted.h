@@ -8,8 +8,8 @@
 #include "wire/packet.h"
 #include "wire/syndrome.h"
 
-// Of what a test does to see what has happened, a fuzzer learns nothing, and to be told of each step of its loops takes
-// most of the time. Nor is there anything to find for a sanitizer where whole objects are compared with whole copies.
+// Loops with which a test sees what has happened teach a fuzzer nothing, and tracing each of their steps takes most of
+// the time. Nor can a sanitizer find anything where whole objects are compared with whole copies.
 #if defined(__clang__)
 #define WEFT_NOT_TRACED __attribute__((no_sanitize("coverage"), noinline))
 #define WEFT_NOT_SANITIZED __attribute__((no_sanitize("coverage", "address", "undefined"), noinline))

@@ -27,7 +27,7 @@ void RecordingWorld::emit(const nic::OutPacket& packet) {
 
 void RecordingWorld::complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, now, cq); }
 
-void RecordingWorld::notify(const nic::Event& event) {
+void RecordingWorld::notify(const nic::HostEvent& event) {
   events.push_back(event);
   device_.on_event(event);
 }

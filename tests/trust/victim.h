@@ -48,7 +48,7 @@ class RecordingWorld {
 
   void emit(const nic::OutPacket& packet);
   void complete(std::uint32_t cq, const nic::Completion& done);
-  void notify(const nic::Event& event);
+  void notify(const nic::HostEvent& event);
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data);
   std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);  // none, unless there is a fetcher
@@ -65,7 +65,7 @@ class RecordingWorld {
   std::uint32_t fetches = 0;              // of exported payloads
   std::size_t (*fetcher)(std::span<const nic::OneCopyPiece>) = nullptr;
   std::vector<Crafted> sent;
-  std::vector<nic::Event> events;
+  std::vector<nic::HostEvent> events;
 
  private:
   host::Device& device_;
@@ -92,7 +92,7 @@ struct Written {
 struct Effects {
   std::vector<Crafted> sent;
   std::vector<nic::Completion> completions;  // that a program can see
-  std::vector<nic::Event> events;
+  std::vector<nic::HostEvent> events;
   std::vector<std::pair<Refusal, std::uint64_t>> refusals;
   std::vector<wire::Qpn> touched;  // queue pairs whose context is not what it was
   std::vector<Written> written;    // bytes of host memory that are not what they were

@@ -52,7 +52,7 @@ class Target(Packet):
     fields_desc = [LongField("va", 0), XIntField("key", 0)]
 
 
-class Receipt(Packet):
+class SrnicAck(Packet):
     fields_desc = [BitField("syndrome", 0, 8), BitField("expected", 0, 24), BitField("run", 0, 16),
                    BitField("duplicates", 0, 4), BitField("marked", 0, 12)]
 
@@ -69,8 +69,8 @@ NAMES = {
     CNPPadding: {},
     Sequence: {"msn": "sequence.msn", "ssn": "sequence.ssn", "offset": "sequence.offset"},
     Target: {"va": "target.va", "key": "target.key"},
-    Receipt: {"syndrome": "receipt.syndrome", "expected": "receipt.expected", "run": "receipt.run",
-              "duplicates": "receipt.duplicates", "marked": "receipt.marked"},
+    SrnicAck: {"syndrome": "ack.syndrome", "expected": "ack.expected", "run": "ack.run",
+              "duplicates": "ack.duplicates", "marked": "ack.marked"},
 }
 BTH_NAMES = {
     "opcode": "bth.opcode", "solicited": "bth.solicited", "migreq": "bth.migrated", "padcount": "bth.pad",
@@ -83,11 +83,11 @@ OPCODES = {code: name for code, name in _bth_opcodes.items() if not name.startsw
 # The srnic dialect: each is its RC opcode + 0xC0, and five more.
 OPCODES |= {0xC0 + code: "SRNIC" + name[2:] for code, name in OPCODES.items() if name.startswith("RC_")}
 OPCODES |= {0xD8: "SRNIC_PROBE", 0xD9: "SRNIC_RESPONSE_PROBE"}
-OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE", 0xE4: "SRNIC_SEND_ONLY_RECEIPT", 0xEA: "SRNIC_RDMA_WRITE_ONLY_RECEIPT"}
+OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE", 0xE4: "SRNIC_SEND_ONLY_ACK", 0xEA: "SRNIC_RDMA_WRITE_ONLY_ACK"}
 
 
 def srnic_extensions(name):
-    """The same for the srnic dialect: a Sequence in all, a target in every WRITE, a receipt in acknowledgements,
+    """The same for the srnic dialect: a Sequence in all, a target in every WRITE, an ACK in acknowledgements,
     and in requests that say so."""
     found = [Sequence]
     if "RDMA_WRITE" in name:
@@ -96,8 +96,8 @@ def srnic_extensions(name):
         found.append(RETH)
     if name.endswith(("COMPARE_SWAP", "FETCH_ADD")):
         found.append(AtomicETH)
-    if "ACKNOWLEDGE" in name or "RECEIPT" in name:
-        found.append(AtomicAckETH if "ATOMIC" in name else Receipt)
+    if "ACKNOWLEDGE" in name or name.endswith("_ONLY_ACK"):
+        found.append(AtomicAckETH if "ATOMIC" in name else SrnicAck)
     if "WITH_IMMEDIATE" in name:
         found.append(ImmDt)
     if "WITH_INVALIDATE" in name:

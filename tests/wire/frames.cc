@@ -87,11 +87,11 @@ void add_packet(Line& line, const Packet& p) {
     line.add("target.key", h.reth.key.raw());
   }
   if (o.srnic_ack) {
-    line.add("receipt.syndrome", h.srnic_ack.syndrome);
-    line.add("receipt.expected", h.srnic_ack.expected.raw());
-    line.add("receipt.run", h.srnic_ack.run);
-    line.add("receipt.duplicates", h.srnic_ack.duplicates);
-    line.add("receipt.marked", h.srnic_ack.marked);
+    line.add("ack.syndrome", h.srnic_ack.syndrome);
+    line.add("ack.expected", h.srnic_ack.expected.raw());
+    line.add("ack.run", h.srnic_ack.run);
+    line.add("ack.duplicates", h.srnic_ack.duplicates);
+    line.add("ack.marked", h.srnic_ack.marked);
   }
   if (o.deth) {
     line.add("deth.qkey", h.deth.qkey.raw());

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // In a group of its own, so that all of it can be ended; its output goes to `output`.
-pid_t start(const Job& job, int output) {
+pid_t start(const BenchProgram& job, int output) {
   std::vector<char*> words;
   for (const std::string& w : job.words) words.push_back(const_cast<char*>(w.c_str()));
   words.push_back(nullptr);
@@ -78,7 +78,7 @@ bool is_installed(const std::string& program) {
   return false;
 }
 
-Ended run_alone(const Job& job, int limit_seconds) {
+Ended run_alone(const BenchProgram& job, int limit_seconds) {
   const int output = temporary_file();
   if (output < 0) return {.status = -1, .output = "there is no room for a temporary file"};
   const int status = finish(start(job, output), Clock::now() + std::chrono::seconds(limit_seconds));
@@ -87,7 +87,7 @@ Ended run_alone(const Job& job, int limit_seconds) {
   return ended;
 }
 
-std::optional<std::string> run_pair(const Job& server, const Job& client, int limit_seconds) {
+std::optional<std::string> run_pair(const BenchProgram& server, const BenchProgram& client, int limit_seconds) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC), output = temporary_file();
   if (nowhere < 0 || output < 0) return std::nullopt;
   const pid_t serving = start(server, nowhere);

@@ -25,7 +25,7 @@ class Samples {
   [[nodiscard]] std::size_t failed() const { return by_round_.size() - values().size(); }
   [[nodiscard]] std::optional<double> median() const { return median_of(values()); }
 
-  // Of the rounds in which both ran.
+  // The median of a / b over the rounds in which both ran.
   [[nodiscard]] static std::optional<double> ratio(const Samples& a, const Samples& b) {
     std::vector<double> out;
     for (std::size_t round = 0; round < std::min(a.by_round_.size(), b.by_round_.size()); ++round) {

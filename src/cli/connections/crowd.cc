@@ -21,7 +21,7 @@ enum class Command : char { write = 'w', check = 'c', bye = 'b' };
 
 class Client {
  public:
-  Client(const Link& link, const CrowdShape& shape, std::uint32_t index)
+  Client(const ControlSocket& link, const CrowdShape& shape, std::uint32_t index)
       : link_(link), shape_(shape), index_(index), side_(shape, shape.of_client(index)) {
     std::vector<std::uint32_t> numbers(side_.count());
     for (std::uint32_t i = 0; i < side_.count(); ++i) numbers[i] = side_.number(i);
@@ -83,7 +83,7 @@ class Client {
     return wrong;
   }
 
-  const Link& link_;
+  const ControlSocket& link_;
   CrowdShape shape_;
   std::uint32_t index_;
   CrowdSide side_;
@@ -94,7 +94,7 @@ class Client {
 
 struct ClientProcess {
   Sockets sockets;
-  Link link{sockets.end(0)};
+  ControlSocket link{sockets.end(0)};
   pid_t process = 0;
   CrowdSide::Place place{};
 };
@@ -107,7 +107,7 @@ Clients start_clients(const Options& o, const CrowdShape& shape) {
     one.process = start(one.sockets, 1, [&](int socket) {
       for (std::uint32_t earlier = 0; earlier < c; ++earlier) clients[earlier]->sockets.close_end(0);  // not ours
       for (const auto& [name, value] : o.client_variables) setenv(name.c_str(), value.c_str(), 1);
-      const Link link(socket, Link::WhenGone::is_quiet);
+      const ControlSocket link(socket, ControlSocket::WhenGone::is_quiet);
       Client(link, shape, c).serve();
     });
   }
@@ -179,12 +179,12 @@ Findings run_crowd(const Options& o) {
   for (const auto& one : clients) places.push_back(one->place);
   CrowdLoad load(side, shape, o.verb, std::move(places));
   for (std::uint32_t round = 0; round < o.rounds; ++round) {
-    for (Point& point : findings.points) {
+    for (ConnectionsPoint& point : findings.points) {
       point.add(load.measure(std::chrono::milliseconds(o.milliseconds), point.connections));
       load.drain();
     }
   }
-  if (o.verb == Verb::write) have_clients_check(load, shape, clients);
+  if (o.verb == LoadVerb::write) have_clients_check(load, shape, clients);
   tell(clients, Command::bye);
   for (const auto& one : clients) must_end_well(one->process);
   return findings;

@@ -16,7 +16,7 @@ static_assert(kMostConnections <= 1U << kIndexBits);
 
 }  // namespace
 
-CrowdLoad::CrowdLoad(CrowdSide& side, const CrowdShape& shape, Verb verb, std::vector<CrowdSide::Place> clients)
+CrowdLoad::CrowdLoad(CrowdSide& side, const CrowdShape& shape, LoadVerb verb, std::vector<CrowdSide::Place> clients)
     : side_(side),
       shape_(shape),
       verb_(verb),
@@ -49,9 +49,9 @@ std::uint32_t CrowdLoad::next(std::uint32_t connections) {
 
 void CrowdLoad::post(std::uint32_t connection) {
   const std::uint64_t message = posted_[connection]++;
-  if (verb_ == Verb::write) side_.slots().write(connection, connection, message, Writer::server);
+  if (verb_ == LoadVerb::write) side_.slots().write(connection, connection, message, Writer::server);
   side_.post(connection, message, now_ << kIndexBits | connection,
-             verb_ == Verb::write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, clients_[connection % shape_.clients],
+             verb_ == LoadVerb::write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, clients_[connection % shape_.clients],
              connection / shape_.clients);
   ++under_way_;
 }
@@ -59,7 +59,7 @@ void CrowdLoad::post(std::uint32_t connection) {
 // What a READ has brought is what the client has there, and came with it: the slot is emptied each time.
 void CrowdLoad::finish(std::uint32_t connection) {
   const std::uint64_t message = done_[connection]++ % shape_.depth;
-  if (verb_ != Verb::read) return;
+  if (verb_ != LoadVerb::read) return;
   if (!side_.slots().holds(connection, connection, message, Writer::client)) {
     give_up("a READ of connection {} brought other bytes than the client has", connection);
   }
@@ -78,7 +78,7 @@ void CrowdLoad::collect(std::uint32_t post_again_over) {
   for (int i = 0; i < n; ++i) {
     const auto connection = static_cast<std::uint32_t>(done[i].wr_id & ((1U << kIndexBits) - 1));
     if (done[i].status != IBV_WC_SUCCESS) {
-      give_up("a {} of connection {} failed: {}", verb_ == Verb::write ? "WRITE" : "READ", connection,
+      give_up("a {} of connection {} failed: {}", verb_ == LoadVerb::write ? "WRITE" : "READ", connection,
               ibv_wc_status_str(done[i].status));
     }
     times_.add(now_ - (done[i].wr_id >> kIndexBits));

@@ -14,7 +14,7 @@ namespace weft::connections {
 
 class CrowdLoad {
  public:
-  CrowdLoad(CrowdSide& side, const CrowdShape& shape, Verb verb, std::vector<CrowdSide::Place> clients);
+  CrowdLoad(CrowdSide& side, const CrowdShape& shape, LoadVerb verb, std::vector<CrowdSide::Place> clients);
 
   // Over the first `connections`. The load stays until `drain`.
   [[nodiscard]] Measured measure(std::chrono::nanoseconds how_long, std::uint32_t connections);
@@ -36,7 +36,7 @@ class CrowdLoad {
 
   CrowdSide& side_;
   CrowdShape shape_;
-  Verb verb_;
+  LoadVerb verb_;
   std::vector<CrowdSide::Place> clients_;
   std::vector<std::uint64_t> posted_, done_;
   Clock::time_point start_ = Clock::now();

@@ -9,12 +9,12 @@
 
 namespace weft::connections {
 
-void Link::end() const {
+void ControlSocket::end() const {
   if (when_gone_ == WhenGone::is_quiet) std::_Exit(1);
   give_up("the other of the two processes has ended");
 }
 
-void Link::write_bytes(const void* data, std::size_t bytes) const {
+void ControlSocket::write_bytes(const void* data, std::size_t bytes) const {
   const auto* at = static_cast<const std::byte*>(data);
   while (bytes > 0) {
     const ssize_t n = ::send(socket_, at, bytes, MSG_NOSIGNAL);
@@ -25,7 +25,7 @@ void Link::write_bytes(const void* data, std::size_t bytes) const {
   }
 }
 
-void Link::read_bytes(void* data, std::size_t bytes) const {
+void ControlSocket::read_bytes(void* data, std::size_t bytes) const {
   auto* at = static_cast<std::byte*>(data);
   while (bytes > 0) {
     const ssize_t n = ::recv(socket_, at, bytes, 0);
@@ -36,7 +36,7 @@ void Link::read_bytes(void* data, std::size_t bytes) const {
   }
 }
 
-bool Link::is_told(int patience) const {
+bool ControlSocket::is_told(int patience) const {
   pollfd told{socket_, POLLIN, 0};
   return ::poll(&told, 1, patience) > 0;
 }

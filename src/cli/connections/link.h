@@ -7,11 +7,11 @@
 
 namespace weft::connections {
 
-class Link {
+class ControlSocket {
  public:
   enum class WhenGone : std::uint8_t { says_so, is_quiet };  // and ends, both
 
-  explicit Link(int socket, WhenGone when_gone = WhenGone::says_so) : socket_(socket), when_gone_(when_gone) {}
+  explicit ControlSocket(int socket, WhenGone when_gone = WhenGone::says_so) : socket_(socket), when_gone_(when_gone) {}
 
   template <class T>
   void write(const T* values, std::size_t count) const {

@@ -22,30 +22,30 @@ std::uint64_t posted_at(std::uint64_t number) { return number >> kIndexBits; }
 
 }  // namespace
 
-Load::Load(const Side& side, Verb verb)
+LoadGenerator::LoadGenerator(const LoadSide& side, LoadVerb verb)
     : side_(side), verb_(verb), now_(clock()), last_completion_(now_), done_(side.shape().connections) {
   for (std::uint32_t i = 0; i < kList; ++i) {
     sges_[i] = {.addr = 0, .length = side.shape().bytes, .lkey = side.lkey()};
     requests_[i].sg_list = &sges_[i];
     requests_[i].num_sge = 1;
-    requests_[i].opcode = verb == Verb::send ? IBV_WR_SEND : IBV_WR_RDMA_WRITE;
+    requests_[i].opcode = verb == LoadVerb::send ? IBV_WR_SEND : IBV_WR_RDMA_WRITE;
     requests_[i].send_flags = IBV_SEND_SIGNALED;
     requests_[i].wr.rdma.rkey = side.rkey();
   }
 }
 
-std::uint64_t Load::clock() const {
+std::uint64_t LoadGenerator::clock() const {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - start_).count());
 }
 
-void Load::look_at_the_clock() {
+void LoadGenerator::look_at_the_clock() {
   now_ = clock();
   if (under_way_ > 0 && now_ - last_completion_ > kPatience) {
     give_up("{} requests are under way, and none completed for {} s", under_way_, kPatience / 1'000'000'000);
   }
 }
 
-void Load::post(std::uint32_t connection, std::uint32_t count) {
+void LoadGenerator::post(std::uint32_t connection, std::uint32_t count) {
   const std::uint64_t offset = side_.buffers().offset(connection);
   for (std::uint32_t i = 0; i < count; ++i) {
     requests_[i].wr_id = number_of(now_, connection);
@@ -59,7 +59,7 @@ void Load::post(std::uint32_t connection, std::uint32_t count) {
 }
 
 // One poll; whatever completed is followed by another request of its connection.
-void Load::collect(bool post_again) {
+void LoadGenerator::collect(bool post_again) {
   ibv_wc done[kBatch];
   const int n = ibv_poll_cq(side_.cq(), kBatch, done);
   if (n < 0) give_up("ibv_poll_cq failed where messages are sent");
@@ -73,7 +73,7 @@ void Load::collect(bool post_again) {
     if (i + static_cast<int>(kAhead) < n) __builtin_prefetch(side_.qp(connection_of(done[i + kAhead].wr_id)));
     const std::uint32_t connection = connection_of(done[i].wr_id);
     if (done[i].status != IBV_WC_SUCCESS) {
-      give_up("a {} of connection {} failed: {}", verb_ == Verb::send ? "SEND" : "WRITE", connection,
+      give_up("a {} of connection {} failed: {}", verb_ == LoadVerb::send ? "SEND" : "WRITE", connection,
               ibv_wc_status_str(done[i].status));
     }
     times_.add(now_ - posted_at(done[i].wr_id));
@@ -84,7 +84,7 @@ void Load::collect(bool post_again) {
   }
 }
 
-void Load::fill(std::uint32_t connections) {
+void LoadGenerator::fill(std::uint32_t connections) {
   const std::uint32_t depth = side_.shape().depth;
   for (std::uint32_t c = 0; c < connections; ++c) {
     for (std::uint32_t posted = 0; posted < depth;) {
@@ -97,7 +97,7 @@ void Load::fill(std::uint32_t connections) {
   }
 }
 
-Measured Load::measure(std::chrono::nanoseconds how_long, std::uint32_t connections) {
+Measured LoadGenerator::measure(std::chrono::nanoseconds how_long, std::uint32_t connections) {
   const auto wanted = static_cast<std::uint64_t>(how_long.count());
   const std::uint64_t first = std::uint64_t{connections} * side_.shape().depth;
   last_completion_ = clock();
@@ -115,7 +115,7 @@ Measured Load::measure(std::chrono::nanoseconds how_long, std::uint32_t connecti
   return out;
 }
 
-Measured Load::summary(std::uint64_t from, std::uint32_t connections) const {
+Measured LoadGenerator::summary(std::uint64_t from, std::uint32_t connections) const {
   Measured out;
   out.completed = times_.count();
   out.messages_per_second = static_cast<double>(out.completed) / (static_cast<double>(now_ - from) / 1e9);
@@ -129,7 +129,7 @@ Measured Load::summary(std::uint64_t from, std::uint32_t connections) const {
   return out;
 }
 
-void Load::drain() {
+void LoadGenerator::drain() {
   last_completion_ = clock();
   while (under_way_ > 0) collect(false);
 }

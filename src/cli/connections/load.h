@@ -24,9 +24,9 @@ struct Measured {
   std::optional<Shares> shares;  // nothing: too few completions to tell
 };
 
-class Load {
+class LoadGenerator {
  public:
-  Load(const Side& side, Verb verb);
+  LoadGenerator(const LoadSide& side, LoadVerb verb);
 
   // Loads the first `connections`, waits until all of them are at work, then measures. The load stays until `drain`.
   [[nodiscard]] Measured measure(std::chrono::nanoseconds how_long, std::uint32_t connections);
@@ -44,8 +44,8 @@ class Load {
   void look_at_the_clock();
   [[nodiscard]] Measured summary(std::uint64_t from, std::uint32_t connections) const;
 
-  const Side& side_;
-  Verb verb_;
+  const LoadSide& side_;
+  LoadVerb verb_;
   Clock::time_point start_ = Clock::now();
   std::uint64_t now_, last_completion_;  // nanoseconds since the start
   std::uint64_t under_way_ = 0, completed_ = 0;

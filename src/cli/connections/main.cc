@@ -22,27 +22,27 @@ namespace {
 double measure_idle(const Shape& shape) {
   Sockets sockets, answers;
   const pid_t other = start(sockets, 1, [&](int socket) {
-    const Side side(socket, Role::receives, shape);
+    const LoadSide side(socket, Role::receives, shape);
     side.link().meet();
   });
   const pid_t one = start(sockets, 0, [&](int socket) {
-    const Side side(socket, Role::sends, shape);
+    const LoadSide side(socket, Role::sends, shape);
     const double bytes = side.bytes_per_connection();
-    Link(answers.end(1)).write(&bytes, 1);
+    ControlSocket(answers.end(1)).write(&bytes, 1);
     side.link().meet();
   });
   must_end_well(one);
   must_end_well(other);
   double bytes = 0;
-  Link(answers.end(0)).read(&bytes, 1);
+  ControlSocket(answers.end(0)).read(&bytes, 1);
   return bytes;
 }
 
-void measure_rounds(const Options& o, const Side& side, std::vector<Point>& points) {
-  Load load(side, o.verb);
+void measure_rounds(const Options& o, const LoadSide& side, std::vector<ConnectionsPoint>& points) {
+  LoadGenerator load(side, o.verb);
   side.link().meet();
   for (std::uint32_t round = 0; round < o.rounds; ++round) {
-    for (Point& point : points) {
+    for (ConnectionsPoint& point : points) {
       point.add(load.measure(std::chrono::milliseconds(o.milliseconds), point.connections));
       load.drain();
     }
@@ -52,10 +52,10 @@ void measure_rounds(const Options& o, const Side& side, std::vector<Point>& poin
 void measure_load(const Options& o, const Shape& shape, Findings& findings) {
   Sockets sockets;
   const pid_t other = start(sockets, 1, [&](int socket) {
-    const Side side(socket, Role::receives, shape);
+    const LoadSide side(socket, Role::receives, shape);
     receive_until_told(side, o.verb);
   });
-  const Side side(sockets.end(0), Role::sends, shape);
+  const LoadSide side(sockets.end(0), Role::sends, shape);
   findings.buffers = side.buffers().count();
   findings.receives = side.receives();
   measure_rounds(o, side, findings.points);

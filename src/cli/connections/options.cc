@@ -27,8 +27,8 @@ bool read_list(std::string_view text, std::vector<std::uint32_t>& out) {
   return true;
 }
 
-bool read_verb(std::string_view text, Verb& out) {
-  out = text == "write" ? Verb::write : text == "read" ? Verb::read : Verb::send;
+bool read_verb(std::string_view text, LoadVerb& out) {
+  out = text == "write" ? LoadVerb::write : text == "read" ? LoadVerb::read : LoadVerb::send;
   return text == "send" || text == "write" || text == "read";
 }
 
@@ -72,8 +72,9 @@ tl::expected<Options, std::string> parse_options(std::span<char* const> words) {
       return tl::unexpected(std::move(wrong));
     }
   }
-  if (o.clients == 0 && o.verb == Verb::read) return tl::unexpected<std::string>("--verb read goes with --clients");
-  if (o.clients != 0 && o.verb == Verb::send) return tl::unexpected<std::string>("--verb send goes without --clients");
+  if (o.clients == 0 && o.verb == LoadVerb::read) return tl::unexpected<std::string>("--verb read goes with --clients");
+  if (o.clients != 0 && o.verb == LoadVerb::send)
+    return tl::unexpected<std::string>("--verb send goes without --clients");
   if (o.clients == 0 && !o.client_variables.empty()) {
     return tl::unexpected<std::string>("--client-variable goes with --clients");
   }

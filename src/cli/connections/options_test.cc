@@ -20,7 +20,7 @@ TEST(ConnectionOptions, AreWhatWasAskedFor) {
   ASSERT_TRUE(o) << o.error();
   EXPECT_EQ(o->qps, (std::vector<std::uint32_t>{1, 10000}));
   EXPECT_EQ(o->depth, 1024U);
-  EXPECT_EQ(o->verb, Verb::write);
+  EXPECT_EQ(o->verb, LoadVerb::write);
   EXPECT_EQ(o->bytes, 1048576U);
   EXPECT_EQ(o->rounds, 2U);
   EXPECT_EQ(o->milliseconds, 7U);
@@ -32,7 +32,7 @@ TEST(ConnectionOptions, NothingIsPerftestsDepth) {
   const auto o = asked({});
   ASSERT_TRUE(o);
   EXPECT_EQ(o->depth, 128U);
-  EXPECT_EQ(o->verb, Verb::send);
+  EXPECT_EQ(o->verb, LoadVerb::send);
   EXPECT_TRUE(o->idle);
 }
 
@@ -72,7 +72,7 @@ TEST(ConnectionOptions, AServerHasClientsWithVariablesOfTheirOwn) {
   const auto o = asked({"--clients", "4", "--verb", "read", "--client-variable", "A=b", "--client-variable", "C=d=e"});
   ASSERT_TRUE(o) << o.error();
   EXPECT_EQ(o->clients, 4U);
-  EXPECT_EQ(o->verb, Verb::read);
+  EXPECT_EQ(o->verb, LoadVerb::read);
   const std::vector<std::pair<std::string, std::string>> variables{{"A", "b"}, {"C", "d=e"}};
   EXPECT_EQ(o->client_variables, variables);
 }

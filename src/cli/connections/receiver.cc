@@ -12,7 +12,7 @@ constexpr std::uint32_t kPollsALook = 1024;  // polls between two looks at the s
 
 class Receives {
  public:
-  explicit Receives(const Side& side) : side_(side) {
+  explicit Receives(const LoadSide& side) : side_(side) {
     for (std::uint32_t i = 0; i < kBatch; ++i) {
       sges_[i] = {.addr = 0, .length = side.shape().bytes, .lkey = side.lkey()};
       requests_[i] = {.wr_id = 0, .next = nullptr, .sg_list = &sges_[i], .num_sge = 1};
@@ -32,12 +32,12 @@ class Receives {
   }
 
  private:
-  const Side& side_;
+  const LoadSide& side_;
   std::array<ibv_recv_wr, kBatch> requests_{};
   std::array<ibv_sge, kBatch> sges_{};
 };
 
-void fill(const Side& side, Receives& receives) {
+void fill(const LoadSide& side, Receives& receives) {
   for (std::uint32_t posted = 0; posted < side.receives();) {
     const std::uint32_t n = std::min(kBatch, side.receives() - posted);
     for (std::uint32_t i = 0; i < n; ++i) receives.set(i, (posted + i) % side.buffers().count());
@@ -46,7 +46,7 @@ void fill(const Side& side, Receives& receives) {
   }
 }
 
-void poll_once(const Side& side, Receives& receives) {
+void poll_once(const LoadSide& side, Receives& receives) {
   ibv_wc done[kBatch];
   const int n = ibv_poll_cq(side.cq(), kBatch, done);
   if (n < 0) give_up("ibv_poll_cq failed where messages arrive");
@@ -60,11 +60,11 @@ void poll_once(const Side& side, Receives& receives) {
 
 }  // namespace
 
-void receive_until_told(const Side& side, Verb verb) {
+void receive_until_told(const LoadSide& side, LoadVerb verb) {
   Receives receives(side);
-  if (verb == Verb::send) fill(side, receives);
+  if (verb == LoadVerb::send) fill(side, receives);
   side.link().meet();  // nobody sends before the other can receive
-  if (verb == Verb::write) {
+  if (verb == LoadVerb::write) {
     (void)side.link().is_told(-1);
     return;
   }

@@ -8,6 +8,6 @@ namespace weft::connections {
 
 // Has receives posted for SENDs, in time and enough of them, until the other side says something or is gone. WRITEs
 // need nobody here: it waits without looking, as perftest does.
-void receive_until_told(const Side& side, Verb verb);
+void receive_until_told(const LoadSide& side, LoadVerb verb);
 
 }  // namespace weft::connections

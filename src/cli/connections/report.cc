@@ -12,24 +12,27 @@ namespace {
 
 constexpr double kRingBytes = kIdleDepth * 64.0;
 
-const char* name_of(Verb verb) { return verb == Verb::send ? "send" : verb == Verb::write ? "write" : "read"; }
+const char* name_of(LoadVerb verb) {
+  return verb == LoadVerb::send ? "send" : verb == LoadVerb::write ? "write" : "read";
+}
 
-// Of the point with the highest rate; the ratio is of the same rounds.
-double of_best(const Point& point, const std::vector<Point>& points) {
-  const auto best = std::max_element(points.begin(), points.end(), [](const Point& a, const Point& b) {
-    return a.rate.median().value_or(0) < b.rate.median().value_or(0);
-  });
+// This point's rate relative to that of the point with the highest rate, over the rounds in which both ran.
+double of_best(const ConnectionsPoint& point, const std::vector<ConnectionsPoint>& points) {
+  const auto best =
+      std::max_element(points.begin(), points.end(), [](const ConnectionsPoint& a, const ConnectionsPoint& b) {
+        return a.rate.median().value_or(0) < b.rate.median().value_or(0);
+      });
   return cli::Samples::ratio(point.rate, best->rate).value_or(0);
 }
 
-std::string shares_text(const Point& p) {
+std::string shares_text(const ConnectionsPoint& p) {
   if (!p.least.median()) return "-";
   return fmt::format("{:.2f}..{:.2f}", *p.least.median(), *p.most.median());
 }
 
 }  // namespace
 
-void Point::add(const Measured& round) {
+void ConnectionsPoint::add(const Measured& round) {
   rate.add(round.messages_per_second);
   median_us.add(round.median_us);
   p99_us.add(round.p99_us);
@@ -40,7 +43,7 @@ void Point::add(const Measured& round) {
 }
 
 std::string text_of(const Options& o, const Findings& f) {
-  const char* const what = o.verb == Verb::send ? "SENDs" : o.verb == Verb::write ? "WRITEs" : "READs";
+  const char* const what = o.verb == LoadVerb::send ? "SENDs" : o.verb == LoadVerb::write ? "WRITEs" : "READs";
   std::string out;
   if (f.clients != 0) {
     out = fmt::format("{} clients connected in {:.1f} s, each wrote once on each connection\n", f.clients,
@@ -53,7 +56,7 @@ std::string text_of(const Options& o, const Findings& f) {
       o.rounds, o.rounds == 1 ? "" : "s", o.milliseconds);
   out += fmt::format("{:>11}  {:>12}  {:>7}  {:>7}  {:>10}  {:>11}  {:>11}\n", "connections", "messages/s", "Gb/s",
                      "of best", "shares", "median us", "p99 us");
-  for (const Point& p : f.points) {
+  for (const ConnectionsPoint& p : f.points) {
     const double rate = p.rate.median().value_or(0);
     const auto time = [&](const cli::Samples& t) {
       return fmt::format("{}{:.1f}", p.steady ? "" : ">", t.median().value_or(0));
@@ -71,7 +74,7 @@ std::string text_of(const Options& o, const Findings& f) {
 
 std::string json_of(const Options& o, const Findings& f) {
   nlohmann::json points = nlohmann::json::array();
-  for (const Point& p : f.points) {
+  for (const ConnectionsPoint& p : f.points) {
     const double rate = p.rate.median().value_or(0);
     points.push_back({{"queue_pairs", p.connections},
                       {"messages_per_second", rate},

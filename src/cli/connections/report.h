@@ -15,7 +15,7 @@ namespace weft::connections {
 inline constexpr std::uint32_t kIdleDepth = 16;  // entries of an idle connection's send queue, 64 bytes each
 
 // One number of connections, round by round.
-struct Point {
+struct ConnectionsPoint {
   std::uint32_t connections = 0;
   cli::Samples rate, least, most, median_us, p99_us;
   std::uint64_t completed = 0;  // in all rounds
@@ -25,7 +25,7 @@ struct Point {
 };
 
 struct Findings {
-  std::vector<Point> points;
+  std::vector<ConnectionsPoint> points;
   std::uint32_t buffers = 0, receives = 0;
   std::optional<double> idle_bytes;  // of one side of an idle connection
   // Of a server: its clients, and how long it took until each had connected and written.

@@ -24,8 +24,8 @@ double resident_bytes() {
 
 }  // namespace
 
-Side::Side(int socket, Role role, const Shape& shape)
-    : link_(socket, role == Role::sends ? Link::WhenGone::says_so : Link::WhenGone::is_quiet),
+LoadSide::LoadSide(int socket, Role role, const Shape& shape)
+    : link_(socket, role == Role::sends ? ControlSocket::WhenGone::says_so : ControlSocket::WhenGone::is_quiet),
       role_(role),
       shape_(shape),
       buffers_(shape.connections, shape.bytes) {
@@ -34,7 +34,7 @@ Side::Side(int socket, Role role, const Shape& shape)
   make_connections();
 }
 
-void Side::open() {
+void LoadSide::open() {
   ibv_device** list = must(ibv_get_device_list(nullptr), "no RDMA devices");
   if (list[0] == nullptr) give_up("there is no RDMA device (start me by: weft run -- weft-connections)");
   context_ = must(ibv_open_device(list[0]), "ibv_open_device");
@@ -54,7 +54,7 @@ void Side::open() {
   must(ibv_query_gid(context_, 1, 0, &mine_.gid), "ibv_query_gid");
 }
 
-void Side::check_limits(std::uint64_t completions) {
+void LoadSide::check_limits(std::uint64_t completions) {
   ibv_device_attr has{};
   must(ibv_query_device(context_, &has), "ibv_query_device");
   const auto refuse_beyond = [](const char* what, std::uint64_t wanted, int most) {
@@ -68,7 +68,7 @@ void Side::check_limits(std::uint64_t completions) {
   refuse_beyond("shared receive queues (max_srq)", 1, has.max_srq);
 }
 
-void Side::make_connections() {
+void LoadSide::make_connections() {
   const std::uint32_t count = shape_.connections;
   const double before = resident_bytes();
   std::vector<Address> mine, theirs(count);
@@ -92,11 +92,11 @@ void Side::make_connections() {
   bytes_per_connection_ = (resident_bytes() - before) / count;
 }
 
-void Side::connect(ibv_qp* qp, const Address& peer) const {
+void LoadSide::connect(ibv_qp* qp, const Address& peer) const {
   make_ready(qp, {.gid = peer_.gid, .qpn = peer.qpn, .psn = peer.psn}, mtu_, kAccess);
 }
 
-Side::~Side() {
+LoadSide::~LoadSide() {
   for (ibv_qp* qp : qps_) ibv_destroy_qp(qp);
   ibv_destroy_srq(srq_);
   ibv_dereg_mr(mr_);

@@ -18,18 +18,18 @@ struct Shape {
   std::uint32_t connections, depth, bytes;  // depth: entries of a send queue
 };
 
-class Side {
+class LoadSide {
  public:
   // Entries of the receive queue that all connections share: more than arrive before a receiver looks again.
   static constexpr int kReceives = 32768;
 
   // Opens the first device, and connects with the other side over the socket. Gives up if the device has too little.
-  Side(int socket, Role role, const Shape& shape);
-  ~Side();
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
+  LoadSide(int socket, Role role, const Shape& shape);
+  ~LoadSide();
+  LoadSide(const LoadSide&) = delete;
+  LoadSide& operator=(const LoadSide&) = delete;
 
-  [[nodiscard]] const Link& link() const { return link_; }
+  [[nodiscard]] const ControlSocket& link() const { return link_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] const Buffers& buffers() const { return buffers_; }
   [[nodiscard]] ibv_cq* cq() const { return cq_; }
@@ -58,7 +58,7 @@ class Side {
   void make_connections();
   void connect(ibv_qp* qp, const Address& peer) const;
 
-  Link link_;
+  ControlSocket link_;
   Role role_;
   Shape shape_;
   Buffers buffers_;

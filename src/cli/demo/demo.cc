@@ -41,7 +41,7 @@ class Demo {
     for (std::uint32_t a = 0; a < kHosts; ++a) {
       for (std::uint32_t b = a + 1; b < kHosts; ++b) pairs_.emplace_back(stage_, stations_[a], stations_[b], ++number);
     }
-    for (Station& station : stations_) inboxes_.emplace_back(stage_, station);
+    for (DemoStation& station : stations_) inboxes_.emplace_back(stage_, station);
     for (std::uint32_t a = 0; a < kHosts; ++a) {
       for (const std::uint32_t b : {(a + 1) % kHosts, (a + 2) % kHosts}) {
         shared_.emplace_back(stage_, stations_[a], stations_[b], inboxes_[b], ++number);
@@ -70,7 +70,7 @@ class Demo {
   void judge() {
     for (std::size_t i = 0; i < kRows; ++i) {
       const RowText& text = kRowTexts[i];
-      const Tally& tally = board_.rows[i];
+      const DemoTally& tally = board_.rows[i];
       const bool reliable = text.service == Service::rc;
       if (tally.wrong != 0) {
         board_.problems.push_back(
@@ -113,7 +113,7 @@ class Demo {
   Scoreboard board_;
   Simulation sim_;
   Stage stage_;
-  std::deque<Station> stations_;
+  std::deque<DemoStation> stations_;
   std::deque<ReliablePair> pairs_;
   std::deque<SharedInbox> inboxes_;
   std::deque<SharedLane> shared_;

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json row(const RowText& text, const Tally& tally) {
+Json row(const RowText& text, const DemoTally& tally) {
   return {{"service", name_of(text.service)},
           {"verb", text.name},
           {"messages", tally.messages},

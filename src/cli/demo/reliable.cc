@@ -10,12 +10,12 @@ constexpr std::uint32_t kLongest = 64 * 1024;
 constexpr std::uint64_t kOut = 0, kIn = kLongest, kRead = 2 * kLongest, kWord = 3 * kLongest, kMemory = kWord + 8;
 constexpr int kRounds = 50;
 
-std::uint64_t word_at(End& end, std::uint64_t offset) {
+std::uint64_t word_at(DemoEnd& end, std::uint64_t offset) {
   std::uint64_t word = 0;
   std::memcpy(&word, end.memory.at(offset, 8).data(), 8);
   return word;
 }
-void set_word(End& end, std::uint64_t offset, std::uint64_t word) {
+void set_word(DemoEnd& end, std::uint64_t offset, std::uint64_t word) {
   std::memcpy(end.memory.at(offset, 8).data(), &word, 8);
 }
 
@@ -23,7 +23,7 @@ void clear(std::span<std::byte> bytes) { std::memset(bytes.data(), 0, bytes.size
 
 }  // namespace
 
-ReliablePair::ReliablePair(Stage stage, Station& a, Station& b, std::uint64_t number)
+ReliablePair::ReliablePair(Stage stage, DemoStation& a, DemoStation& b, std::uint64_t number)
     : stage_(stage),
       draw_(scramble(stage.seed) + number),
       a_(a, Service::rc, kMemory),
@@ -43,7 +43,7 @@ Task<> ReliablePair::run() {
   }
 }
 
-Task<bool> ReliablePair::round(End& from, End& to) {
+Task<bool> ReliablePair::round(DemoEnd& from, DemoEnd& to) {
   const WorkRequest send_plain{.verb = Verb::send};
   const WorkRequest send_immediate{.verb = Verb::send_immediate, .immediate = static_cast<std::uint32_t>(draw_.next())};
   const WorkRequest write_plain{.verb = Verb::write, .remote = to.memory.region().remote(kIn)};
@@ -62,7 +62,7 @@ Task<bool> ReliablePair::round(End& from, End& to) {
 }
 
 // The receive must say what was sent, and hold it.
-Task<bool> ReliablePair::send(Row row, End& from, End& to, WorkRequest work) {
+Task<bool> ReliablePair::send(Row row, DemoEnd& from, DemoEnd& to, WorkRequest work) {
   const std::uint32_t length = draw_.length(kLongest);
   const std::uint64_t pattern = draw_.next();
   fill(from.memory.at(kOut, length), pattern);
@@ -81,7 +81,7 @@ Task<bool> ReliablePair::send(Row row, End& from, End& to, WorkRequest work) {
 }
 
 // The peer's memory must hold it; with an immediate, the peer must have been told.
-Task<bool> ReliablePair::write(Row row, End& from, End& to, WorkRequest work) {
+Task<bool> ReliablePair::write(Row row, DemoEnd& from, DemoEnd& to, WorkRequest work) {
   const std::uint32_t length = draw_.length(kLongest);
   const std::uint64_t pattern = draw_.next();
   fill(from.memory.at(kOut, length), pattern);
@@ -100,7 +100,7 @@ Task<bool> ReliablePair::write(Row row, End& from, End& to, WorkRequest work) {
   co_return true;
 }
 
-Task<bool> ReliablePair::read(End& from, End& to) {
+Task<bool> ReliablePair::read(DemoEnd& from, DemoEnd& to) {
   const std::uint32_t length = draw_.length(kLongest);
   const std::uint64_t pattern = draw_.next();
   fill(to.memory.at(kIn, length), pattern);
@@ -113,7 +113,7 @@ Task<bool> ReliablePair::read(End& from, End& to) {
 }
 
 // Half of them find what they compare with and swap; the others must leave the word alone.
-Task<bool> ReliablePair::compare_swap(End& from, End& to) {
+Task<bool> ReliablePair::compare_swap(DemoEnd& from, DemoEnd& to) {
   const std::uint64_t before = draw_.next(), swap = draw_.next();
   const bool swaps = draw_.next() % 2 == 0;
   set_word(to, kWord, before);
@@ -128,7 +128,7 @@ Task<bool> ReliablePair::compare_swap(End& from, End& to) {
   co_return true;
 }
 
-Task<bool> ReliablePair::fetch_add(End& from, End& to) {
+Task<bool> ReliablePair::fetch_add(DemoEnd& from, DemoEnd& to) {
   const std::uint64_t before = draw_.next(), add = draw_.next();
   set_word(to, kWord, before);
   const WorkRequest work{.verb = Verb::fetch_add,
@@ -141,7 +141,7 @@ Task<bool> ReliablePair::fetch_add(End& from, End& to) {
 }
 
 // Type 1: bound, written through, and bound to nothing.
-Task<bool> ReliablePair::window_one(End& from, End& to) {
+Task<bool> ReliablePair::window_one(DemoEnd& from, DemoEnd& to) {
   Window& window = &to == &a_ ? a_one_ : b_one_;
   WorkRequest bind{.verb = Verb::bind_window};
   bind.bind = window.onto(to.memory.region(), kIn, kLongest, Access::remote_write);
@@ -159,7 +159,7 @@ Task<bool> ReliablePair::window_one(End& from, End& to) {
 }
 
 // Type 2, with addresses from zero: closed by its owner or, with a message, by the peer.
-Task<bool> ReliablePair::window_two(End& from, End& to) {
+Task<bool> ReliablePair::window_two(DemoEnd& from, DemoEnd& to) {
   Window& window = &to == &a_ ? a_two_ : b_two_;
   WorkRequest bind{.verb = Verb::bind_window};
   bind.bind = window.onto(to.memory.region(), kIn, kLongest, Access::remote_write | Access::zero_based);

@@ -55,7 +55,7 @@ constexpr std::string_view name_of(Service service) {
   return service == Service::rc ? "RC" : service == Service::uc ? "UC" : "UD";
 }
 
-struct Tally {
+struct DemoTally {
   std::uint64_t messages = 0, bytes = 0;
   std::uint64_t completed = 0;  // where they were posted
   std::uint64_t arrived = 0;    // at the peer; for RC the same as completed
@@ -75,10 +75,10 @@ struct Tally {
 };
 
 struct Scoreboard {
-  std::array<Tally, kRows> rows{};
+  std::array<DemoTally, kRows> rows{};
   std::vector<std::string> problems{};
 
-  [[nodiscard]] Tally& operator[](Row row) { return rows[static_cast<std::size_t>(row)]; }
+  [[nodiscard]] DemoTally& operator[](Row row) { return rows[static_cast<std::size_t>(row)]; }
   void judge(Row row, bool right) { ++(right ? (*this)[row].checked : (*this)[row].wrong); }
   void failed(Row row, const Completion& done);
 };

@@ -17,7 +17,7 @@ constexpr int kBursts = 30;
 
 // ---- the inbox ------------------------------------------------------------------------------------------------------
 
-SharedInbox::SharedInbox(Stage stage, Station& station)
+SharedInbox::SharedInbox(Stage stage, DemoStation& station)
     : stage_(stage),
       station_(station),
       memory_(station.domain, std::size_t{kSharedSlots} * kLongestShared),
@@ -49,7 +49,7 @@ Task<> SharedInbox::keep() {
 
 // ---- a connection to it ---------------------------------------------------------------------------------------------
 
-SharedLane::SharedLane(Stage stage, Station& from, Station& to, SharedInbox& inbox, std::uint64_t number)
+SharedLane::SharedLane(Stage stage, DemoStation& from, DemoStation& to, SharedInbox& inbox, std::uint64_t number)
     : stage_(stage),
       number_(scramble(stage.seed) + number),
       inbox_(inbox),
@@ -66,7 +66,7 @@ Task<> SharedLane::run() {
 
 // A few messages at once; they come out at the other end in order, each in whichever slot was next.
 Task<bool> SharedLane::burst() {
-  Tally& tally = stage_.board[Row::send_shared];
+  DemoTally& tally = stage_.board[Row::send_shared];
   std::array<std::uint32_t, kBurst> lengths{};
   std::array<std::uint64_t, kBurst> patterns{};
   const Duration posted = stage_.sim.now();

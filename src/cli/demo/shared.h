@@ -14,7 +14,7 @@ namespace weft::cli {
 // A host's shared receive queue and the memory of its receives.
 class SharedInbox {
  public:
-  SharedInbox(Stage stage, Station& station);
+  SharedInbox(Stage stage, DemoStation& station);
   // Fills the queue whenever it is low. Runs for ever.
   [[nodiscard]] Task<> keep();
 
@@ -26,7 +26,7 @@ class SharedInbox {
   void fill_up();
 
   Stage stage_;
-  Station& station_;
+  DemoStation& station_;
   Buffer memory_;
   SharedReceiveQueue queue_;
   std::vector<std::uint64_t> free_;
@@ -35,7 +35,7 @@ class SharedInbox {
 // A connection whose far end takes its receives from an inbox.
 class SharedLane {
  public:
-  SharedLane(Stage stage, Station& from, Station& to, SharedInbox& inbox, std::uint64_t number);
+  SharedLane(Stage stage, DemoStation& from, DemoStation& to, SharedInbox& inbox, std::uint64_t number);
   [[nodiscard]] Task<> run();
 
  private:
@@ -45,7 +45,7 @@ class SharedLane {
   std::uint64_t number_;
   std::uint64_t sent_ = 0;
   SharedInbox& inbox_;
-  End from_, to_;
+  DemoEnd from_, to_;
 };
 
 }  // namespace weft::cli

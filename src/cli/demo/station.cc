@@ -4,7 +4,7 @@
 
 namespace weft::cli {
 
-End::End(Station& on, Service service, std::size_t memory_bytes, const SharedReceiveQueue* srq)
+DemoEnd::DemoEnd(DemoStation& on, Service service, std::size_t memory_bytes, const SharedReceiveQueue* srq)
     : station(on),
       memory(on.domain, memory_bytes),
       send_cq(must(on.device.create_completion_queue(2 * kQueue))),
@@ -22,8 +22,8 @@ void Scoreboard::failed(Row row, const Completion& done) {
                                  done.reason ? done.reason.meaning() : ""));
 }
 
-Task<bool> carry_out(Stage stage, Row row, End& on, WorkRequest work, std::uint32_t bytes) {
-  Tally& tally = stage.board[row];
+Task<bool> carry_out(Stage stage, Row row, DemoEnd& on, WorkRequest work, std::uint32_t bytes) {
+  DemoTally& tally = stage.board[row];
   ++tally.messages;
   tally.bytes += bytes;
   const Duration posted = stage.sim.now();

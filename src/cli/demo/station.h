@@ -29,20 +29,20 @@ class Buffer {
 };
 
 // A host: its card and a domain.
-struct Station {
-  explicit Station(Simulation& sim) : device(sim.add_device()), domain(must(device.create_domain())) {}
+struct DemoStation {
+  explicit DemoStation(Simulation& sim) : device(sim.add_device()), domain(must(device.create_domain())) {}
 
   Device device;
   Domain domain;
 };
 
 // A queue pair with queues and memory of its own.
-struct End {
+struct DemoEnd {
   static constexpr std::uint32_t kQueue = 64;
 
-  End(Station& on, Service service, std::size_t memory_bytes, const SharedReceiveQueue* srq = nullptr);
+  DemoEnd(DemoStation& on, Service service, std::size_t memory_bytes, const SharedReceiveQueue* srq = nullptr);
 
-  Station& station;
+  DemoStation& station;
   Buffer memory;
   CompletionQueue send_cq, receive_cq;
   QueuePair qp;
@@ -56,7 +56,7 @@ struct Stage {
 };
 
 // Posts work of so many bytes and waits until it is done; false: it failed, and the scoreboard knows why.
-[[nodiscard]] Task<bool> carry_out(Stage stage, Row row, End& on, WorkRequest work, std::uint32_t bytes);
+[[nodiscard]] Task<bool> carry_out(Stage stage, Row row, DemoEnd& on, WorkRequest work, std::uint32_t bytes);
 
 // For a network whose answers come within microseconds: 262 us of silence, and what was sent is sent again.
 inline constexpr ConnectOptions kConnect{.mtu = 1024, .min_rnr_timer = 1, .ack_timeout = 6};

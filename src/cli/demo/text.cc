@@ -33,7 +33,7 @@ void print_rows(const DemoReport& report, bool reliable, std::string_view title,
                         style));
   for (std::size_t i = 0; i < kRows; ++i) {
     const RowText& text = kRowTexts[i];
-    const Tally& t = report.board.rows[i];
+    const DemoTally& t = report.board.rows[i];
     if ((text.service == Service::rc) != reliable) continue;
     const std::string name = reliable ? std::string(text.name) : fmt::format("{} {}", name_of(text.service), text.name);
     fmt::print("  {:<26}{:>10}{:>12}{:>11}{:>9}{:>9}{:>13}{:>13}\n", name, grouped(t.messages), grouped(t.bytes),
@@ -64,7 +64,7 @@ void print_counters(const DemoReport& report, Style style) {
 
 void print_verdict(const DemoReport& report, Style style) {
   std::uint64_t messages = 0, checked = 0;
-  for (const Tally& tally : report.board.rows) messages += tally.messages, checked += tally.checked;
+  for (const DemoTally& tally : report.board.rows) messages += tally.messages, checked += tally.checked;
   if (report.ok()) {
     fmt::print(
         "{} {} messages. Reliable connections delivered all of theirs, once and in order; every byte of the {} that\n"

@@ -6,7 +6,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::uint32_t kLongestUnreliable = 8 * 1024;  // up to eight packets
-constexpr std::uint32_t kSlots = End::kQueue;
+constexpr std::uint32_t kSlots = DemoEnd::kQueue;
 constexpr std::uint32_t kMessages = 256;
 constexpr std::uint32_t kLongestDatagram = 4096, kDatagramSlot = kGrhBytes + kLongestDatagram;
 constexpr std::uint32_t kDatagrams = 100;  // to each host
@@ -32,7 +32,7 @@ constexpr Row row_of(std::uint32_t number) { return number % 2 == 0 ? Row::uc_se
 
 // ---- unreliable connections -----------------------------------------------------------------------------------------
 
-UnreliableLane::UnreliableLane(Stage stage, Station& from, Station& to, std::uint64_t number)
+UnreliableLane::UnreliableLane(Stage stage, DemoStation& from, DemoStation& to, std::uint64_t number)
     : stage_(stage),
       number_(scramble(stage.seed) + number),
       from_(from, Service::uc, kLongestUnreliable),
@@ -80,7 +80,7 @@ Task<> UnreliableLane::receive() {
 
 // ---- datagrams ------------------------------------------------------------------------------------------------------
 
-DatagramPost::DatagramPost(Stage stage, Station& station)
+DatagramPost::DatagramPost(Stage stage, DemoStation& station)
     : stage_(stage), end_(station, Service::ud, std::size_t{kSlots + 1} * kDatagramSlot) {
   must(end_.qp.connect({}, {.qkey = kQkey}));
   for (std::uint64_t slot = 0; slot < kSlots; ++slot) post_receive(slot);

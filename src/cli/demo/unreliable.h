@@ -11,7 +11,7 @@ namespace weft::cli {
 // One direction of an unreliable connection.
 class UnreliableLane {
  public:
-  UnreliableLane(Stage stage, Station& from, Station& to, std::uint64_t number);
+  UnreliableLane(Stage stage, DemoStation& from, DemoStation& to, std::uint64_t number);
   [[nodiscard]] Task<> send();
   [[nodiscard]] Task<> receive();  // runs for ever
 
@@ -21,13 +21,13 @@ class UnreliableLane {
   Stage stage_;
   std::uint64_t number_;
   std::vector<Duration> posted_;
-  End from_, to_;
+  DemoEnd from_, to_;
 };
 
 // A host's datagram queue pair. All of them talk to all others.
 class DatagramPost {
  public:
-  DatagramPost(Stage stage, Station& station);
+  DatagramPost(Stage stage, DemoStation& station);
   // To each of `others`, which must stay where they are.
   [[nodiscard]] Task<> send(const std::vector<DatagramPost*>& others);
   [[nodiscard]] Task<> receive(const std::vector<DatagramPost*>& others);  // runs for ever
@@ -38,7 +38,7 @@ class DatagramPost {
 
   Stage stage_;
   std::vector<Duration> posted_;
-  End end_;
+  DemoEnd end_;
 };
 
 }  // namespace weft::cli

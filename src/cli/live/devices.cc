@@ -24,7 +24,7 @@ nlohmann::json describe(const real::Settings& settings, const std::vector<Runnin
   for (const RunningLane& lane : lanes) {
     programs.push_back({{"process", lane.process},
                         {"program", lane.program},
-                        {"place", lane.lane_number},
+                        {"lane_number", lane.lane_number},
                         {"addresses", lane.addresses},
                         {"srnic", lane.speaks_srnic},
                         {"stateless", lane.stateless},

@@ -62,7 +62,7 @@ std::optional<std::vector<RunningLane>> RunningPrograms::list_once() {
   if (!in || in->message.topic != real::Topic::listed) return std::nullopt;
   std::vector<RunningLane> out;
   for (const auto& lane : nlohmann::json::parse(in->text, nullptr, false)) {
-    out.push_back({.lane_number = lane.value("place", 0U),
+    out.push_back({.lane_number = lane.value("lane_number", 0U),
                    .process = lane.value("process", std::int64_t{0}),
                    .program = lane.value("program", std::string()),
                    .addresses = lane.value("addresses", std::vector<std::string>{}),

@@ -33,7 +33,7 @@ class RunningPrograms {
   [[nodiscard]] std::optional<nlohmann::json> ask(const RunningLane& lane, const std::string& question);
 
  private:
-  // Both are empty without an answer.
+  // Both answers are empty if the broker does not answer.
   [[nodiscard]] std::optional<std::vector<RunningLane>> list_once();
   [[nodiscard]] std::optional<nlohmann::json> ask_once(const RunningLane& lane, const std::string& question);
   bool say(const real::Message& message, std::string_view text = {});

@@ -15,8 +15,8 @@ struct StatOptions {
 };
 
 void print_lane(const nlohmann::json& lane, bool all) {
-  fmt::print("{} (pid {}), place {}\n", lane["program"].get<std::string>(), lane["process"].get<std::int64_t>(),
-             lane["place"].get<int>());
+  fmt::print("{} (pid {}), lane {}\n", lane["program"].get<std::string>(), lane["process"].get<std::int64_t>(),
+             lane["lane_number"].get<int>());
   for (const char* group : {"counters", "port", "dialects"}) {
     if (!lane.contains(group)) continue;
     for (const auto& [name, value] : lane[group].items()) {
@@ -48,7 +48,7 @@ int show_counters(const StatOptions& options) {
     if (!answer) continue;  // it has just gone
     (*answer)["program"] = lane.program;
     (*answer)["process"] = lane.process;
-    (*answer)["place"] = lane.lane_number;
+    (*answer)["lane_number"] = lane.lane_number;
     lanes.push_back(std::move(*answer));
   }
   if (options.json) {

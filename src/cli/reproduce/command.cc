@@ -22,7 +22,7 @@ struct ReproduceOptions {
   ExperimentOptions experiment;
 };
 
-// Of experiments and claims, which may have the same.
+// The ids of experiments and of claims. An experiment and a claim may share an id, which is listed once.
 std::vector<std::string_view> known_ids(const std::vector<Plan>& plans) {
   std::vector<std::string_view> ids;
   for (const Plan& plan : plans) {

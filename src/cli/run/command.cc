@@ -25,14 +25,14 @@ struct RunOptions {
   bool no_sysfs = false;
 };
 
-std::string flag_of(const real::Setting& setting) {
+std::string flag_of(const real::SettingRow& setting) {
   std::string flag = fmt::format("--{}", setting.key);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
 }
 
 // A flag for each setting, read as the setting is read everywhere.
-void add_flag(CLI::App& run, const real::Setting& setting, RunOptions& options) {
+void add_flag(CLI::App& run, const real::SettingRow& setting, RunOptions& options) {
   const std::string flag = flag_of(setting);
   if (setting.key == "stats") {
     const auto on = [&options, &setting](std::int64_t) { options.variables[std::string(setting.variable)] = "1"; };
@@ -59,7 +59,7 @@ tl::expected<real::Settings, std::string> settle(const RunOptions& options) {
   for (const auto& [variable, value] : options.variables) (void)::setenv(variable.c_str(), value.c_str(), 1);
   tl::expected<real::Settings, std::string> settings = real::Settings::from_environment();
   if (!settings) return settings;
-  // It reads the file that was read here. One that is not trusted here it does not even look at.
+  // The program reads the settings file that was read here. It does not look at a file that is not trusted here.
   std::error_code error;
   if (std::getenv("WEFT_CONFIG") != nullptr || fs::exists("weft.toml", error)) set_path("WEFT_CONFIG", settings->file);
   if (settings->pcap.empty()) return settings;
@@ -118,7 +118,7 @@ Command add_run(CLI::App& weft, const Behind& behind) {
       "Every option is also a variable (--drop-nth 3: WEFT_DROP_NTH=3) and a line in weft.toml (drop_nth = 3).\n"
       "Options win over variables, and variables over the file. The exit code is the program's.");
   auto options = std::make_shared<RunOptions>();
-  for (const real::Setting& setting : real::all_settings()) add_flag(app, setting, *options);
+  for (const real::SettingRow& setting : real::all_settings()) add_flag(app, setting, *options);
   app.add_flag("--no-sysfs", options->no_sysfs, "Do not show the device in /sys/class/infiniband");
   const auto run_it = [options, &app, &behind] {
     std::vector<std::string> command = app.remaining();

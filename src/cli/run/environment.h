@@ -18,7 +18,7 @@ struct Installation {
 // Programs that are started from here on load Weft's libraries first, and can start its broker.
 [[nodiscard]] tl::expected<void, std::string> offer_libraries(const Installation& installation);
 
-// They see `folder` as /sys/class/infiniband and its like; or, if it is empty, what the machine has.
+// The programs see `folder` as /sys/class/infiniband and its like; or, if it is empty, what the machine has.
 void offer_sysfs(const Installation& installation, const std::string& folder);
 
 }  // namespace weft::cli

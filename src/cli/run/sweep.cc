@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 // In which one who has touched a folder becomes the program that uses it.
 constexpr auto kMoment = std::chrono::seconds(10);
-// That one start removes: each makes one at most, and nobody shall wait for the tidying-up of years.
+// Folders that one start of `weft run` removes. Each start makes one at most, and nobody shall wait while those of
+// years are removed.
 constexpr std::size_t kAtOnce = 16;
 
 std::optional<std::string> text_in(const fs::path& file) {

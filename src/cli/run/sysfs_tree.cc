@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kRate = "100 Gb/sec (4X EDR)";  // what the port says to verbs programs, too
 
-// Those that the kernel gives every port.
+// The counters that the kernel gives every port.
 // clang-format off
 constexpr std::array<std::string_view, 21> kPortCounters{
     "VL15_dropped", "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery",
@@ -74,7 +74,8 @@ void add_port(Tree& tree, const std::string& port, const std::vector<wire::Addre
       tree.file(port + "/gid_attrs/ndevs/" + number, *device);
     }
   }
-  // They stand still here: every program has a card of its own, and its counters are where its user asks for them.
+  // The counters stand still here: every program has a card of its own, and its counters are where its user asks for
+  // them.
   for (const std::string_view name : kPortCounters) tree.file(fmt::format("{}/counters/{}", port, name), "0");
   for (const std::string_view name : nic::kCounterNames) tree.file(fmt::format("{}/hw_counters/{}", port, name), "0");
 }

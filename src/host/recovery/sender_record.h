@@ -58,7 +58,8 @@ class SenderRecord {
   }
   // The card has been asked to send these again, by this entry of the retry queue.
   void note_asked(wire::Psn from, std::uint32_t count, std::uint16_t entry, wire::Psn next);
-  // It has sent everything before entry `end`, at the latest when `next` was the PSN of new packets.
+  // The card has sent everything of the retry queue before entry `end`, at the latest when `next` was the PSN of new
+  // packets.
   void note_sent(std::uint16_t end, wire::Psn next);
 
   // Everything that was sent again has arrived, and nothing is known to have overtaken anything.

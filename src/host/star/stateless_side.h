@@ -49,7 +49,7 @@ class StatelessSide {
   // Capabilities of another secret from now on: everything that carries one is said again.
   void renew_capabilities();
 
-  // It breaks: what is posted first completes with this status, the rest is flushed.
+  // The queue pair breaks: what was posted first completes with this status, the rest is flushed.
   void break_off(nic::StatelessBlock& b, nic::Status status, Refusal why);
   [[nodiscard]] nic::StatelessBlock& of(const nic::Context& c) { return blocks_[c.timer]; }
 

@@ -8,10 +8,10 @@
 namespace weft::lab {
 namespace {
 
-// Of the figures' text, which is 12 units high; on the wide side.
+// Measures of the figures' text, which is 12 units high. They are rather too wide than too narrow.
 constexpr double kLetter = 7.2, kAscent = 10, kDescent = 4;
 
-// Of UTF-8: every byte but those that continue a letter.
+// The text is UTF-8: every byte counts but those that continue a letter.
 double width_of(std::string_view text) {
   const auto letters = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
   return kLetter * static_cast<double>(letters);

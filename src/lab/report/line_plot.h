@@ -13,7 +13,7 @@ namespace weft::lab {
 [[nodiscard]] Picture line_plot(const Study& study, const Plot& plot);
 
 inline constexpr std::size_t kLineStyles = 6;  // colours and signs, then they begin again
-// Of each line. A card looks the same in every figure, unless a figure has several lines of one card.
+// The style of each line. A card looks the same in every figure, unless a figure has several lines of one card.
 [[nodiscard]] std::vector<std::size_t> styles_of(const Study& study, const std::vector<Line>& lines);
 // The sign of a style, around (x, y); for figures and their legends.
 [[nodiscard]] std::string marker(std::size_t style, double x, double y, std::string_view title);

@@ -45,7 +45,7 @@ class CacheTags {
     std::uint32_t line;
     bool evicts;
   };
-  // It was not here, and is now.
+  // The thing was not here, and is now.
   Admitted admit(std::uint32_t thing) {
     const std::uint32_t set = thing % sets_;
     std::uint32_t line = ends_[set].oldest;  // an empty one, if there is one
@@ -57,7 +57,7 @@ class CacheTags {
     make_youngest(line);
     return {line, full};
   }
-  // It need not be here any longer.
+  // The thing need not be here any longer.
   void drop(std::uint32_t thing) {
     const std::uint32_t line = line_of_[thing];
     if (line == kNone) return;
@@ -68,7 +68,7 @@ class CacheTags {
   }
 
   enum class Found : std::uint8_t { hit, miss, miss_and_eviction };
-  // It is used: from now on it is here.
+  // The thing is used: from now on it is here.
   Found touch(std::uint32_t thing) {
     if (const std::uint32_t line = line_of_[thing]; line != kNone) {
       ++hits;

@@ -51,7 +51,7 @@ struct Dctcp {
     c.window = static_cast<std::uint16_t>(std::max<std::uint32_t>(c.window / 2, kLeast));
   }
 
-  // It was no loss after all.
+  // A silence that was taken for loss was none.
   static void undo_silence(Context& c) {
     c.window = static_cast<std::uint16_t>(std::min<std::uint32_t>(c.window * 2U, kMostUnits));
   }

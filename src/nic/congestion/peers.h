@@ -45,7 +45,7 @@ struct alignas(64) Peer {
   std::uint32_t resent = 0;  // packets sent again that have not turned out to have been needless
   wire::Address address{};
   std::uint32_t card = 0;         // which of those at the address
-  std::uint32_t connections = 0;  // 0: this place in the table is free
+  std::uint32_t connections = 0;  // 0: this slot of the table is free
 };
 static_assert(sizeof(Peer) == 128);
 
@@ -56,7 +56,7 @@ class Peers {
   // `slots`: of the context table.
   explicit Peers(std::uint32_t slots) : next_(slots) {}
 
-  // The number of a peer with one more connection. When the table is full, peers share places: they share a window
+  // The number of a peer with one more connection. When the table is full, peers share slots: they share a window
   // then, and an answer time, which is less exact and does no other harm.
   [[nodiscard]] std::uint16_t join(const wire::Address& address, std::uint32_t card, std::uint32_t window) {
     std::uint16_t free = kNoPeer;

@@ -96,7 +96,7 @@ void MemoryGate::unbind(Region& window) {
   window.bound_qp = wire::Qpn{};
 }
 
-Refusal MemoryGate::bind(const WindowBinding& b, Asker who) {
+Refusal MemoryGate::bind(const WindowBinding& b, KeyUser who) {
   Region* window = find(b.window);
   if (window == nullptr || window->kind == RegionKind::region) return Refusal::key_unknown;
   if (window->domain != who.domain) return Refusal::key_wrong_domain;
@@ -132,7 +132,7 @@ Refusal MemoryGate::bind(const WindowBinding& b, Asker who) {
   return Refusal::none;
 }
 
-Refusal MemoryGate::invalidate(wire::Key key, Asker who) {
+Refusal MemoryGate::invalidate(wire::Key key, KeyUser who) {
   Region* window = find(key);
   if (window == nullptr || window->kind != RegionKind::window_2) return Refusal::bad_invalidate;
   if (!window->bound || window->bound_qp != who.qpn || window->domain != who.domain) return Refusal::bad_invalidate;

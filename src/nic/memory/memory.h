@@ -35,7 +35,7 @@ struct alignas(64) Region {
 static_assert(sizeof(Region) == 64);
 
 // Who asks: what the gate needs to know of a queue pair.
-struct Asker {
+struct KeyUser {
   std::uint32_t domain = 0;
   wire::Qpn qpn{};
 };
@@ -54,7 +54,7 @@ class MemoryGate {
       : slot_bits_(slot_bits), regions_(1U << slot_bits), slots_(1U << slot_bits, 1) {}
 
   // -- the packet path --
-  [[nodiscard]] Refusal translate(wire::Key key, Asker who, Rights want, std::uint64_t address, std::uint64_t length,
+  [[nodiscard]] Refusal translate(wire::Key key, KeyUser who, Rights want, std::uint64_t address, std::uint64_t length,
                                   std::byte*& out) const {
     const Region& r = regions_[slot_of(key)];
     if (r.key != key || r.kind == RegionKind::free) [[unlikely]]
@@ -91,9 +91,9 @@ class MemoryGate {
 
   // -- work that changes keys --
   // Opens a window onto a region, or closes it (length 0, type 1). The key changes to `new_key`.
-  [[nodiscard]] Refusal bind(const WindowBinding& binding, Asker who);
+  [[nodiscard]] Refusal bind(const WindowBinding& binding, KeyUser who);
   // Closes a type 2 window of this queue pair. Nothing else can be invalidated from user space.
-  [[nodiscard]] Refusal invalidate(wire::Key key, Asker who);
+  [[nodiscard]] Refusal invalidate(wire::Key key, KeyUser who);
 
   // Nothing here is on demand or has a translation table: whoever is let in needs to ask no further.
   [[nodiscard]] bool all_plain() const { return special_ == 0; }

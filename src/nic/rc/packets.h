@@ -50,7 +50,7 @@ inline constexpr auto kTable = [] {
 
 }  // namespace detail
 
-// Of work that moves data to the peer. From tables: this is asked for every message.
+// The opcodes for work that moves data to the peer, from tables because every message needs them.
 constexpr const MessageOpcodes& rc_opcodes(WorkKind kind) {
   return detail::kTable<detail::rc_opcodes>[static_cast<std::size_t>(kind)];
 }

@@ -16,8 +16,8 @@ namespace weft::nic {
 template <World W>
 class Responder {
  public:
-  Responder(Core<W>& core, Completions<W>& completions, ResponderOutput<W>& replies)
-      : core_(core), completions_(completions), responder_output_(replies) {}
+  Responder(Core<W>& core, Completions<W>& completions, ResponderOutput<W>& output)
+      : core_(core), completions_(completions), responder_output_(output) {}
 
   void on_reliable(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);

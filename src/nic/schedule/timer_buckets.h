@@ -84,7 +84,7 @@ class TimerBuckets {
     std::uint32_t filled = 0;  // of it; those before it are full
   };
   static constexpr std::int64_t kBuckets = 64;
-  // Of a bucket, about, in nanoseconds: a connection at work is acknowledged several times in one.
+  // About how long a bucket is, in nanoseconds. A connection at work is acknowledged several times in that time.
   static constexpr Time kStretch = 268'436;
 
   [[nodiscard]] std::int64_t stretch_of(Time when) const { return when >> stretch_bits_; }

@@ -11,7 +11,7 @@
 
 namespace weft::nic {
 
-// Of a message of several packets, most likely; of any, though.
+// The slow path: it judges any packet, usually one of a message of several.
 [[gnu::noinline]] inline Refusal judge_part(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
   const std::uint32_t offset = p.headers.sequence.offset();
   if (info.starts() != (offset == 0)) return info.starts() ? Refusal::not_continued : Refusal::not_first;

@@ -41,7 +41,7 @@ class ResponsesOut {
   }
 
   [[nodiscard]] bool has_more(Context& c) const {
-    return c.saved_pending > 0 && !c.answers_rest && c.responses.out_next != end_of_all(c);
+    return c.saved_pending > 0 && !c.responses_suspended && c.responses.out_next != end_of_all(c);
   }
 
   // New responses, oldest first.
@@ -82,16 +82,17 @@ class ResponsesOut {
     if (c.saved_pending == 0 && c.responder_stopped) core_.queue_acknowledgement(c);
   }
 
-  // Nobody takes the answers: the peer is gone, perhaps, and our own requests will find out, if there are any; answers
-  // are not in their way any more. How long to wait for answers is the peer's to say: they stay, and are sent once more
-  // when something is heard of it. But a refusal that waits for them must not wait for ever.
-  [[gnu::cold, gnu::noinline]] void rest(Context& c) {
+  // Suspends responses that the peer does not take. The peer is gone, perhaps; our own requests will find out, if there
+  // are any, and suspended responses are not in their way. The peer says how long it waits for responses, so they are
+  // kept, and are sent once more when something is heard of the peer. But a refusal that waits for them must not wait
+  // for ever.
+  [[gnu::cold, gnu::noinline]] void suspend(Context& c) {
     core_.revoke_from(c);
     if (c.responder_stopped) {
       c.responses.out_next = end_of_all(c);
       return acknowledged(c, c.responses.out_next);
     }
-    c.answers_rest = true;
+    c.responses_suspended = true;
   }
 
  private:

@@ -109,9 +109,9 @@ class SelectiveRepeat {
     watch(c);
   }
 
-  // The peer is there after all.
-  [[gnu::cold, gnu::noinline]] void stop_resting(Context& c) {
-    c.answers_rest = false;
+  // The peer is there after all: suspended responses are sent once more.
+  [[gnu::cold, gnu::noinline]] void resume_responses(Context& c) {
+    c.responses_suspended = false;
     if (c.responses_under_way > 0) probe(c, Stream::responses_out);
     watch(c);
   }
@@ -299,8 +299,8 @@ class SelectiveRepeat {
       const RetryRing& ring = core_.state.retries[c.retry_ring];
       if (ring.owner == c.qpn) e.retried = static_cast<std::uint16_t>(ring.done);
     }
-    // Of answers that rest nothing is to be remembered: when they are sent once more, all begins anew.
-    e.base = stream == Stream::responses_out && c.answers_rest ? flow.next : flow.unacked;
+    // Nothing is remembered of suspended responses: when they are sent once more, they begin anew.
+    e.base = stream == Stream::responses_out && c.responses_suspended ? flow.next : flow.unacked;
     e.next = flow.next;
     if (stream == Stream::requests_out && e.kind != LossEvent::Kind::sacked) {
       const WorkPosition at = locate_request(core_, c, e.kind == LossEvent::Kind::missing ? e.psn : flow.unacked);
@@ -425,7 +425,7 @@ class SelectiveRepeat {
       return true;
     }
     if (!asks(c)) {
-      responses_.rest(c);
+      responses_.suspend(c);
       if (c.responses_lost) tell(c, Stream::responses_out, {.kind = LossEvent::Kind::acked});
       return false;
     }

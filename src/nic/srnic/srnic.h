@@ -27,8 +27,8 @@ class Srnic {
   }
 
   void on_packet(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
-    if (c.answers_rest) [[unlikely]]
-      recovery_.stop_resting(c);
+    if (c.responses_suspended) [[unlikely]]
+      recovery_.resume_responses(c);
     switch (info.verb) {
       case wire::Verb::ack: recovery_.on_ack(c, p, Stream::requests_out); break;
       case wire::Verb::response_ack: recovery_.on_ack(c, p, Stream::responses_out); break;
@@ -88,7 +88,7 @@ class Srnic {
   }
 
  private:
-  // That travels with a request: only good news does. False: nothing of the packet counts.
+  // Takes the ACK that travels with a request. No NAK travels so. False: nothing of the packet counts.
   bool took_srnic_ack(Context& c, const wire::Packet& p) {
     if (!wire::Syndrome::is_ack(p.headers.srnic_ack.syndrome)) {
       core_.refuse(Refusal::bad_syndrome);

@@ -151,7 +151,7 @@ inline void begin_dialect(Context& c, Dialect dialect, const CardConfig& config)
   c.reads_under_way = 0;
   c.head_waits = false;
   c.silences = 0;
-  c.requests_awaited = c.responses_awaited = c.long_read = c.answers_rest = false;
+  c.requests_awaited = c.responses_awaited = c.long_read = c.responses_suspended = false;
   c.unheard = c.sent_since = c.assured = c.window_cut = false;
   if (dialect != Dialect::srnic) {
     c.roce = RoceInbound{};

@@ -86,7 +86,7 @@ class StarContents {
   [[nodiscard]] static bool is_by_key(Side side, WorkKind k) {
     return side == StarLink::own && (!takes_receive(k) || k == WorkKind::write_immediate);
   }
-  // There are more of them than operations under way, so one that is not in use is found.
+  // There are more slots for grants than operations under way, so one that is not in use is found.
   void keep_grant(Context& c, const wire::Capability& g) {
     StarLink& l = *c.link;
     wire::Capability* to = nullptr;

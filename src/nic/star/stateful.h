@@ -157,8 +157,7 @@ class Stateful {
   }
   // As long as any requester would have tried.
   [[nodiscard]] Time patience(const Context& c) const {
-    if (c.ack_timeout == 0) return kNever;
-    return star_patience(core_.state.config.ack_timeout(c.ack_timeout), c.retry_count);
+    return c.ack_timeout == 0 ? kNever : star_patience(core_.state.config.ack_timeout(c.ack_timeout), c.retry_count);
   }
   void time_answer(StarLink& l, const Flight& f) {
     if (f.many) return;
@@ -172,8 +171,7 @@ class Stateful {
       l.answer_time += (took - l.answer_time) / 8;
     }
   }
-  // While nobody drove this card it could hear nothing: that is not the peer's silence. A stopped program, or a machine
-  // that stood still, must not give its peers up when it goes on.
+  // Time in which nobody drove this card is not the peer's silence: whoever stood still does not give its peers up.
   static void discount_absence(StarLink& l, Time now) {
     if (l.due < now) l.heard_at = std::min(now, l.heard_at + (now - l.due));
     l.due = kNever;
@@ -420,7 +418,7 @@ class Stateful {
     if (f.kind == Flight::Kind::completions || f.kind == Flight::Kind::question) return true;  // the state moves anew
     const auto side = static_cast<Side>(f.stream);
     const Operation& op = l.streams[side].at(f.operation);
-    if (!StarContents<W>::is_by_key(side, op.kind)) return true;  // its lender posts it anew
+    if (!StarContents<W>::is_by_key(side, op.kind)) return true;  // the side that gave it posts it anew
     l.wanted = contents_.forget_grant(c, op);
     return true;
   }

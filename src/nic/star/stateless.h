@@ -143,7 +143,7 @@ class Stateless {
     }
     // The capability says who may use it: the gate is asked as the region's own domain and queue pair.
     const Region* region = core_.state.memory.find(c.key);
-    const Asker who = region == nullptr ? Asker{} : Asker{region->domain, region->bound_qp};
+    const KeyUser who = region == nullptr ? KeyUser{} : KeyUser{region->domain, region->bound_qp};
     return core_.translate_for(who, c.key, rights_for(c.rights & any_of), address, bytes, at);
   }
   // It shows none, and its sender's card is trusted to have checked it: what is registered is open.

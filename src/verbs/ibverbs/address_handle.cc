@@ -54,7 +54,7 @@ extern "C" {
 
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   Context& c = context_of(*pd);
-  Path path;
+  PathAttributes path;
   if (!path_of(*attr, path)) return refuse(EINVAL);
   const Hold hold(c);
   if (!hold) return refuse(EIO);

@@ -54,7 +54,7 @@ const void* element_of(const ibv_async_event& e) {
 }  // namespace
 
 // False: it is about something that is no more.
-bool Context::translate(const nic::Event& event, AsyncEvent& out) {
+bool Context::translate(const nic::HostEvent& event, AsyncEvent& out) {
   out.event.event_type = kTypes[static_cast<std::size_t>(event.kind)];
   switch (subject_of(out.event.event_type)) {
     case Subject::cq: {

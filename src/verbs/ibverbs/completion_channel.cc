@@ -9,14 +9,14 @@
 
 namespace weft::verbs {
 
-void settle(Context& c, Channel& channel) {
+void settle(Context& c, CompletionChannel& channel) {
   if (!c.device.has_completion_event(channel.number)) channel.signal.clear();
 }
 
 namespace {
 
 // The next event of this channel, counted against its queue; null if there is none.
-CompletionQueue* take_event(Context& c, Channel& channel) {
+CompletionQueue* take_event(Context& c, CompletionChannel& channel) {
   const host::CompletionQueue* queue = c.device.next_completion_event(channel.number);
   settle(c, channel);
   if (queue == nullptr) return nullptr;
@@ -37,7 +37,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   const Hold hold(c);
   if (!hold) return refuse(EIO);
   return attempt([&]() -> ibv_comp_channel* {
-    auto channel = std::make_unique<Channel>();
+    auto channel = std::make_unique<CompletionChannel>();
     if (!channel->signal.good()) return refuse(EMFILE);
     const auto number = c.device.create_channel();
     if (!number) return refuse(number.error());
@@ -55,7 +55,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   Context& c = context_of(*channel);
   const Hold hold(c);
   if (!hold) return EIO;
-  Channel& ch = ours(channel);
+  CompletionChannel& ch = ours(channel);
   if (const int code = errno_of(c.device.destroy_channel(ch.number)); code != 0) return code;
   c.channels[ch.number] = nullptr;
   delete &ch;

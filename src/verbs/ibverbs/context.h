@@ -56,7 +56,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   void forget_async_events(const void* element);
 
   // By the numbers that the device gives them; null where there is none.
-  std::vector<Channel*> channels;
+  std::vector<CompletionChannel*> channels;
   std::vector<CompletionQueue*> cqs;
   std::vector<SharedReceiveQueue*> srqs;
   std::vector<QueuePair*> qps;  // by slot
@@ -72,7 +72,7 @@ class Context final : public verbs_context, public real::LaneOwner {
   host::PostOrder order{device.card().contexts};
 
  private:
-  [[nodiscard]] bool translate(const nic::Event& event, AsyncEvent& out);
+  [[nodiscard]] bool translate(const nic::HostEvent& event, AsyncEvent& out);
 
   std::atomic<bool> lost_ = false;
 };

@@ -57,7 +57,7 @@ struct AddressHandle : ibv_ah {
   std::uint8_t hop_limit = 64, service_level = 0;
 };
 
-struct Channel : ibv_comp_channel {
+struct CompletionChannel : ibv_comp_channel {
   std::uint32_t number = 0;
   int queues = 0;  // that it has events of
   SignalFd signal;
@@ -111,7 +111,7 @@ inline DeviceMemory& ours(ibv_dm* p) { return *static_cast<DeviceMemory*>(p); }
 inline Region& ours(ibv_mr* p) { return *static_cast<Region*>(p); }
 inline Window& ours(ibv_mw* p) { return *static_cast<Window*>(p); }
 inline AddressHandle& ours(ibv_ah* p) { return *static_cast<AddressHandle*>(p); }
-inline Channel& ours(ibv_comp_channel* p) { return *static_cast<Channel*>(p); }
+inline CompletionChannel& ours(ibv_comp_channel* p) { return *static_cast<CompletionChannel*>(p); }
 inline SharedReceiveQueue& ours(ibv_srq* p) { return *static_cast<SharedReceiveQueue*>(p); }
 inline CompletionQueue& ours(ibv_cq_ex* p) { return *static_cast<CompletionQueue*>(p); }
 inline CompletionQueue& ours(ibv_cq* p) { return ours(static_cast<ibv_cq_ex*>(static_cast<void*>(p))); }

@@ -12,7 +12,7 @@
 
 namespace weft::verbs {
 
-struct Path {
+struct PathAttributes {
   wire::Address peer;
   std::uint32_t flow_label = 0;
   std::uint16_t udp_source_port = 0;  // 0: none was asked for
@@ -26,7 +26,7 @@ inline wire::Address address_of(const ibv_gid& gid) {
 }
 
 // False: no path of a RoCE device, which needs a GID, or of another port.
-inline bool path_of(const ibv_ah_attr& attr, Path& out) {
+inline bool path_of(const ibv_ah_attr& attr, PathAttributes& out) {
   if (attr.is_global == 0 || attr.port_num > kPort) return false;
   out.peer = address_of(attr.grh.dgid);
   out.flow_label = attr.grh.flow_label & IB_GRH_FLOWLABEL_MASK;

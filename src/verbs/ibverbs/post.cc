@@ -62,7 +62,7 @@ struct SgeList {
   [[nodiscard]] std::size_t size() const { return count; }
   [[nodiscard]] nic::Sge operator[](std::size_t i) const { return sge_of(first[i]); }
 };
-// The same where they are the program's own bytes.
+// The same list for inline data, whose elements are the program's own bytes.
 struct PieceList {
   const ibv_sge* first;
   std::size_t count;

@@ -76,8 +76,8 @@ void explain_stateless(const char* what) {
   std::fprintf(stderr, "weft: a queue pair that is stateless in StaR has no %s: its card keeps nothing of it\n", what);
 }
 
-// They lie beside each other, as rings do: posting to one after the other is not to wait for page tables. With the
-// lane's lock held.
+// The objects of queue pairs lie beside each other, as rings do: posting to one after the other is not to wait for page
+// tables. With the lane's lock held.
 struct Unmake {
   host::Device& device;
   void operator()(QueuePair* qp) const { std::pmr::polymorphic_allocator<>(&device.pool()).delete_object(qp); }

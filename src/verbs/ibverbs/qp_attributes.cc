@@ -45,7 +45,7 @@ bool translate(const ibv_qp_attr& from, std::uint32_t& mask, host::QpAttributes&
   // Every path here is the migrated one; to say so asks for nothing.
   if (given(Mask::migration) && raw(from.path_mig_state) == IBV_MIG_MIGRATED) mask &= ~Mask::migration;
   if (given(Mask::path)) {
-    Path path;
+    PathAttributes path;
     if (!path_of(from.ah_attr, path)) return false;
     to.peer = path.peer;
     to.gid_index = path.gid_index;

@@ -37,7 +37,7 @@ int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, size_t siz
   return static_cast<int>(length);
 }
 
-// Of drivers, about their own devices.
+// Drivers call this about their own devices; there is none.
 int ibv_read_ibdev_sysfs_file(char*, size_t, void*, const char*, ...) { return -1; }
 
 }  // extern "C"

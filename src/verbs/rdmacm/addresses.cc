@@ -11,9 +11,9 @@ constexpr wire::Address kLoopback6{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 
 }  // namespace
 
-bool Endpoint::is_loopback() const { return address.is_v4() ? address.bytes[12] == 127 : address == kLoopback6; }
+bool CmAddress::is_loopback() const { return address.is_v4() ? address.bytes[12] == 127 : address == kLoopback6; }
 
-bool Endpoint::is_local_host() const { return address == wire::Address::v4(127, 0, 0, 1) || address == kLoopback6; }
+bool CmAddress::is_local_host() const { return address == wire::Address::v4(127, 0, 0, 1) || address == kLoopback6; }
 
 socklen_t length_of(const sockaddr* address) {
   if (address == nullptr) return 0;
@@ -24,8 +24,8 @@ socklen_t length_of(const sockaddr* address) {
   }
 }
 
-Endpoint endpoint_of(const sockaddr* address) {
-  Endpoint out{.family = address->sa_family};
+CmAddress endpoint_of(const sockaddr* address) {
+  CmAddress out{.family = address->sa_family};
   if (address->sa_family == AF_INET) {
     sockaddr_in in{};
     std::memcpy(&in, address, sizeof in);
@@ -42,7 +42,7 @@ Endpoint endpoint_of(const sockaddr* address) {
   return out;
 }
 
-void write_endpoint(const Endpoint& endpoint, sockaddr_storage& out) {
+void write_endpoint(const CmAddress& endpoint, sockaddr_storage& out) {
   out = {};
   if (endpoint.family == AF_INET) {
     sockaddr_in in{};

@@ -10,7 +10,7 @@
 
 namespace weft::rdmacm {
 
-struct Endpoint {
+struct CmAddress {
   int family = AF_UNSPEC;
   wire::Address address{};  // IPv4 as ::ffff:a.b.c.d; zeros: any
   std::uint16_t port = 0;
@@ -24,8 +24,8 @@ struct Endpoint {
 // 0 for families that are neither IPv4 nor IPv6.
 [[nodiscard]] socklen_t length_of(const sockaddr* address);
 // Only of an address whose length_of is not 0.
-[[nodiscard]] Endpoint endpoint_of(const sockaddr* address);
-void write_endpoint(const Endpoint& endpoint, sockaddr_storage& out);
+[[nodiscard]] CmAddress endpoint_of(const sockaddr* address);
+void write_endpoint(const CmAddress& endpoint, sockaddr_storage& out);
 // Network byte order, 0 for other families.
 [[nodiscard]] std::uint16_t port_of(const sockaddr* address);
 

@@ -15,7 +15,7 @@ namespace weft::rdmacm {
 namespace {
 
 // The address that the machine's routing would send from; zeros if it knows none. Nothing is sent.
-Endpoint routed_source(const Endpoint& destination) {
+CmAddress routed_source(const CmAddress& destination) {
   sockaddr_storage to{}, from{};
   write_endpoint(destination, to);
   const auto as_address = [](sockaddr_storage& s) { return static_cast<sockaddr*>(static_cast<void*>(&s)); };
@@ -25,14 +25,14 @@ Endpoint routed_source(const Endpoint& destination) {
   const bool known = ::connect(socket, as_address(to), length_of(as_address(to))) == 0 &&
                      ::getsockname(socket, as_address(from), &length) == 0;
   ::close(socket);
-  return known ? endpoint_of(as_address(from)) : Endpoint{};
+  return known ? endpoint_of(as_address(from)) : CmAddress{};
 }
 
 // Which of the card's addresses to send from.
-const wire::Address* choose_source(const CmAgent& agent, const Endpoint& destination) {
+const wire::Address* choose_source(const CmAgent& agent, const CmAddress& destination) {
   if (const wire::Address* own = agent.device_address(destination)) return own;
   const auto addresses = agent.port->addresses();
-  const Endpoint routed = routed_source(destination);
+  const CmAddress routed = routed_source(destination);
   const auto exact = std::find(addresses.begin(), addresses.end(), routed.address);
   if (exact != addresses.end()) return &*exact;
   const auto alike = std::find_if(addresses.begin(), addresses.end(),
@@ -52,23 +52,23 @@ void write_route(CmAgent& agent, Identifier& id) {
 
 // A packet has one IP header, so IPv4 and IPv6 do not mix. Linux goes by the family that the program writes; but what
 // is written as IPv6 may be an IPv4 address (::ffff:a.b.c.d), and then so must the other be.
-bool is_way(const Endpoint& source, const Endpoint& destination) {
+bool is_way(const CmAddress& source, const CmAddress& destination) {
   const bool open = source.is_any() || destination.is_any();
   return source.family == destination.family && (open || source.address.is_v4() == destination.address.is_v4());
 }
 
 // Where packets go. This machine's own name is every address of the card: then the one of the kind that we send from.
-wire::Address remote_address(const CmAgent& agent, const Endpoint& destination, const wire::Address& local) {
+wire::Address remote_address(const CmAgent& agent, const CmAddress& destination, const wire::Address& local) {
   if (destination.is_any()) return local;
   const wire::Address* own = agent.device_address(destination);
   if (own == nullptr) return destination.address;
   return own->is_v4() == local.is_v4() ? *own : local;
 }
 
-int resolve(CmAgent& agent, Identifier& id, const Endpoint* source, const Endpoint& destination) {
+int resolve(CmAgent& agent, Identifier& id, const CmAddress* source, const CmAddress& destination) {
   if (id.resolved || id.listening) return EINVAL;
-  const Endpoint anywhere{.family = destination.family};
-  const Endpoint from = id.bound ? id.source : source != nullptr ? *source : anywhere;
+  const CmAddress anywhere{.family = destination.family};
+  const CmAddress from = id.bound ? id.source : source != nullptr ? *source : anywhere;
   if (!is_way(from, destination)) return EINVAL;
   if (!id.bound) {
     if (const int code = agent.bind(id, from); code != 0) return code;
@@ -131,7 +131,7 @@ int resolve_route(CmAgent& agent, Identifier& id) {
   return 0;
 }
 
-void describe_request(CmAgent& agent, Identifier& id, const cm::Event& event) {
+void describe_request(CmAgent& agent, Identifier& id, const cm::CmEvent& event) {
   id.connection = event.id;
   id.knows_peer = true;
   id.peer = event.peer;
@@ -161,7 +161,7 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* addr) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     if (const int code = me.agent.join(); code != 0) return fail(code);
-    const Hold hold(me.agent);
+    const AgentHold hold(me.agent);
     if (!hold) return fail(EIO);
     if (me.bound || me.resolved) return fail(EINVAL);
     return minus_one_if(me.agent.bind(me, endpoint_of(addr)));
@@ -174,9 +174,9 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* src_addr, sockaddr* dst_addr, in
   return attempt([&] {
     if (const int code = me.agent.join(); code != 0) return fail(code);
     {
-      const Hold hold(me.agent);
+      const AgentHold hold(me.agent);
       if (!hold) return fail(EIO);
-      const Endpoint source = src_addr != nullptr ? endpoint_of(src_addr) : Endpoint{};
+      const CmAddress source = src_addr != nullptr ? endpoint_of(src_addr) : CmAddress{};
       const int code = resolve(me.agent, me, src_addr != nullptr ? &source : nullptr, endpoint_of(dst_addr));
       if (code != 0) return fail(code);
     }
@@ -188,7 +188,7 @@ int rdma_resolve_route(rdma_cm_id* id, int) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.agent);
+      const AgentHold hold(me.agent);
       if (!hold) return fail(EIO);
       if (const int code = resolve_route(me.agent, me); code != 0) return fail(code);
     }
@@ -201,7 +201,7 @@ int rdma_listen(rdma_cm_id* id, int backlog) {
   return attempt([&] {
     CmAgent& agent = me.agent;
     if (const int code = agent.join(); code != 0) return fail(code);
-    const Hold hold(agent);
+    const AgentHold hold(agent);
     if (!hold) return fail(EIO);
     if (me.listening || me.resolved) return fail(EINVAL);
     if (!me.bound) {
@@ -209,7 +209,7 @@ int rdma_listen(rdma_cm_id* id, int backlog) {
     }
     const auto space = static_cast<std::uint16_t>(me.ps);
     const std::uint64_t service = weft::wire::cm_service_id(static_cast<weft::wire::PortSpace>(space), me.source.port);
-    const auto kind = me.is_datagram() ? weft::cm::Service::datagram : weft::cm::Service::connection;
+    const auto kind = me.is_datagram() ? weft::cm::ServiceKind::datagram : weft::cm::ServiceKind::connection;
     me.listener = agent.manager->listen(service, me.service_address, backlog, kind);
     me.listening = true;
     agent.by_listener[me.listener] = &me;

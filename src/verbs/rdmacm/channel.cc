@@ -9,19 +9,19 @@
 
 namespace weft::rdmacm {
 
-void Channel::push(const Occurrence& occurrence) {
+void EventChannel::push(const Occurrence& occurrence) {
   occurrences.push_back(occurrence);
   signal.raise();
 }
 
-Occurrence Channel::pop() {
+Occurrence EventChannel::pop() {
   const Occurrence first = occurrences.front();
   occurrences.pop_front();
   if (occurrences.empty()) signal.clear();
   return first;
 }
 
-std::deque<Occurrence> Channel::take_all_of(const Identifier* owner) {
+std::deque<Occurrence> EventChannel::take_all_of(const Identifier* owner) {
   std::deque<Occurrence> taken, kept;
   for (const Occurrence& o : occurrences) (o.owner == owner ? taken : kept).push_back(o);
   occurrences.swap(kept);
@@ -43,7 +43,7 @@ rdma_event_channel* rdma_create_event_channel() {
   rdma_event_channel* made = nullptr;
   attempt([&] {
     CmAgent& agent = CmAgent::get();
-    auto channel = std::make_unique<Channel>(agent);
+    auto channel = std::make_unique<EventChannel>(agent);
     if (!channel->signal.good()) return fail(EMFILE);
     // Joining takes a while, and programs make their channel long before they agree with their peer on a moment to
     // connect. If it fails, who needs the device is told.
@@ -56,19 +56,19 @@ rdma_event_channel* rdma_create_event_channel() {
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
   if (channel == nullptr) return;
-  const Channel& ended = channel_of(channel);
-  const Hold hold(ended.agent);
+  const EventChannel& ended = channel_of(channel);
+  const AgentHold hold(ended.agent);
   if (!hold) return;  // of the parent; there is nothing here to end
   // A thread that waits for events waits on, as it would in the kernel: programs that end leave theirs behind (rping),
   // and one that woke up now would find no descriptor and end the program with an error.
   if (ended.readers != 0) return;
   // One that has just been here may come back, to what is no more. The last few are kept for it to wait on.
   // Without a destructor: it may come back while the program ends.
-  static std::array<const Channel*, kLeft> left{};
+  static std::array<const EventChannel*, kLeft> left{};
   static std::size_t next = 0;
   const bool may_come_back = ended.last_reader != std::thread::id() && ended.last_reader != std::this_thread::get_id();
   if (!may_come_back) return delete &ended;
-  const Channel* const oldest = std::exchange(left[next++ % kLeft], &ended);
+  const EventChannel* const oldest = std::exchange(left[next++ % kLeft], &ended);
   if (oldest != nullptr && oldest->readers == 0) delete oldest;
 }
 

@@ -23,7 +23,7 @@ struct Occurrence {
   Kind kind = Kind::manager;
   Identifier* owner = nullptr;
   int status = 0;
-  cm::Event event{};  // of the manager
+  cm::CmEvent event{};  // of the manager
 };
 
 // What a program gets from rdma_get_cm_event, until it acknowledges it.
@@ -32,12 +32,12 @@ struct FetchedEvent : rdma_cm_event {
   std::array<std::byte, cm::kMaxPrivateData> private_bytes{};
 };
 
-class Channel : public rdma_event_channel {
+class EventChannel : public rdma_event_channel {
  public:
-  explicit Channel(CmAgent& its) : rdma_event_channel{}, agent(its) { rdma_event_channel::fd = signal.fd(); }
-  ~Channel() = default;
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
+  explicit EventChannel(CmAgent& its) : rdma_event_channel{}, agent(its) { rdma_event_channel::fd = signal.fd(); }
+  ~EventChannel() = default;
+  EventChannel(const EventChannel&) = delete;
+  EventChannel& operator=(const EventChannel&) = delete;
 
   // -- with the agent's lock held --
   void push(const Occurrence& occurrence);
@@ -52,6 +52,6 @@ class Channel : public rdma_event_channel {
   std::thread::id last_reader;  // the last one that was there
 };
 
-inline Channel& channel_of(rdma_event_channel* channel) { return *static_cast<Channel*>(channel); }
+inline EventChannel& channel_of(rdma_event_channel* channel) { return *static_cast<EventChannel*>(channel); }
 
 }  // namespace weft::rdmacm

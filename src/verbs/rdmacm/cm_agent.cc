@@ -30,11 +30,11 @@ int CmAgent::join() {
   if (port == nullptr) return ENODEV;
   if (const int code = port->open(*this); code != 0) return code;
   if (manager == nullptr) {
-    const cm::Settings settings{.place = port->lane_number(),
-                                .guid = be64toh(ibv_get_device_guid(context->device)),
-                                .nanosecond = real::nanoseconds(1),
-                                .max_mtu = static_cast<std::uint8_t>(mtu),
-                                .listener_patience = real::milliseconds(250)};
+    const cm::ManagerSettings settings{.id_prefix = port->lane_number(),
+                                       .guid = be64toh(ibv_get_device_guid(context->device)),
+                                       .nanosecond = real::nanoseconds(1),
+                                       .max_mtu = static_cast<std::uint8_t>(mtu),
+                                       .listener_patience = real::milliseconds(250)};
     const std::lock_guard held(lock);
     manager = std::make_unique<cm::Manager>(settings, chance);
   }
@@ -89,7 +89,7 @@ void CmAgent::run() {
     Time deadline = kNever;
     {
       const std::lock_guard guard(lock);
-      cm::Effects effects;
+      cm::ManagerEffects effects;
       for (const cm::Datagram& d : arrived) manager->on_datagram(d.from, d.to, d.bytes, now(), effects);
       manager->on_time(now(), effects);
       carry_out(effects);
@@ -110,20 +110,20 @@ void CmAgent::run() {
 
 // --- what the manager wants ------------------------------------------------------------------------------------------
 
-void CmAgent::settle(cm::Effects& effects) {
+void CmAgent::settle(cm::ManagerEffects& effects) {
   carry_out(effects);
   wake();  // there may be a new deadline
 }
 
-void CmAgent::carry_out(cm::Effects& effects) {
+void CmAgent::carry_out(cm::ManagerEffects& effects) {
   for (const cm::Datagram& d : effects.datagrams) port->send_mad(d.from, d.to, d.bytes);
   // Handing out may have effects of its own: a request whose listener has gone is refused.
-  const std::vector<cm::Event> events = std::exchange(effects.events, {});
+  const std::vector<cm::CmEvent> events = std::exchange(effects.events, {});
   effects.datagrams.clear();
-  for (const cm::Event& event : events) hand_out(event);
+  for (const cm::CmEvent& event : events) hand_out(event);
 }
 
-void CmAgent::hand_out(const cm::Event& event) {
+void CmAgent::hand_out(const cm::CmEvent& event) {
   Identifier* owner = nullptr;
   if (event.what == cm::Happening::request || event.what == cm::Happening::service_request) {
     const auto found = by_listener.find(event.listener);
@@ -138,13 +138,13 @@ void CmAgent::hand_out(const cm::Event& event) {
     owner->its_channel().push({.owner = owner, .event = event});
     return;
   }
-  cm::Effects refusal;
+  cm::ManagerEffects refusal;
   manager->release(event.id, now(), refusal);
   for (const cm::Datagram& d : refusal.datagrams) port->send_mad(d.from, d.to, d.bytes);
 }
 
 void CmAgent::forget(Identifier& id) {
-  cm::Effects effects;
+  cm::ManagerEffects effects;
   for (const Occurrence& o : id.its_channel().take_all_of(&id)) {
     // A request that nobody has seen dies with its listener.
     const bool unseen = o.event.id != id.connection && !by_connection.contains(o.event.id);

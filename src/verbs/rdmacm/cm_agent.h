@@ -24,7 +24,7 @@
 
 namespace weft::rdmacm {
 
-class SystemChance final : public cm::Chance {
+class SystemChance final : public cm::RandomNumbers {
  public:
   std::uint64_t next() override { return source_.next(); }
 
@@ -49,14 +49,14 @@ class CmAgent final : public verbs::CmReceiver {
 
   // -- with the lock held --
   // Does what the manager wants: sends, and hands events to their channels.
-  void settle(cm::Effects& effects);
+  void settle(cm::ManagerEffects& effects);
   // The device is this identifier's from now on.
   void give_device(Identifier& id) const;
-  [[nodiscard]] int bind(Identifier& id, const Endpoint& wanted);
+  [[nodiscard]] int bind(Identifier& id, const CmAddress& wanted);
   void unbind(Identifier& id);
   // Which of the device's addresses this is, if it is one: as somewhere to go to, and as somewhere to be.
-  [[nodiscard]] const wire::Address* device_address(const Endpoint& endpoint) const;
-  [[nodiscard]] const wire::Address* own_address(const Endpoint& endpoint) const;
+  [[nodiscard]] const wire::Address* device_address(const CmAddress& endpoint) const;
+  [[nodiscard]] const wire::Address* own_address(const CmAddress& endpoint) const;
   [[nodiscard]] int gid_index(const wire::Address& address) const;
   // Cuts the tie between an identifier and all that could happen to it.
   void forget(Identifier& id);
@@ -81,8 +81,8 @@ class CmAgent final : public verbs::CmReceiver {
   void run();
   [[nodiscard]] int start_thread();
   [[nodiscard]] int describe_device();
-  void carry_out(cm::Effects& effects);
-  void hand_out(const cm::Event& event);
+  void carry_out(cm::ManagerEffects& effects);
+  void hand_out(const cm::CmEvent& event);
   [[nodiscard]] bool is_taken(const Identifier& by, const wire::Address& address, std::uint16_t port_number) const;
   void wake();
 
@@ -101,9 +101,9 @@ class CmAgent final : public verbs::CmReceiver {
 };
 
 // The lock while a call works on its agent; nothing at all, and false, in the child of a fork.
-class Hold {
+class AgentHold {
  public:
-  explicit Hold(CmAgent& agent) : lock_(agent.lock, std::defer_lock) {
+  explicit AgentHold(CmAgent& agent) : lock_(agent.lock, std::defer_lock) {
     if (!agent.lost()) lock_.lock();
   }
   explicit operator bool() const { return lock_.owns_lock(); }

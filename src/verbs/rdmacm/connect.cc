@@ -31,7 +31,7 @@ std::uint32_t qpn_of(const Identifier& id, const rdma_conn_param* param) {
   return id.qp != nullptr ? id.qp->qp_num : param != nullptr ? param->qp_num : 0;
 }
 
-cm::Side side_of(const Identifier& id, const rdma_conn_param* param) {
+cm::QpParameters side_of(const Identifier& id, const rdma_conn_param* param) {
   return {.qpn = wire::Qpn(qpn_of(id, param)),
           .starting_psn = id.starting_psn,
           .responder_resources = id.responder_resources,
@@ -74,7 +74,7 @@ int connect(Identifier& id, const rdma_conn_param* param) {
   id.responder_resources =
       depth(param != nullptr ? param->responder_resources : std::uint8_t{255}, agent.max_responder_resources);
   id.initiator_depth = depth(param != nullptr ? param->initiator_depth : std::uint8_t{255}, agent.max_initiator_depth);
-  cm::Effects effects;
+  cm::ManagerEffects effects;
   cm::Id made = 0;
   cm::Answer answer{};
   if (id.is_datagram()) {
@@ -104,7 +104,7 @@ int connect(Identifier& id, const rdma_conn_param* param) {
 }
 
 int accept_datagrams(Identifier& id, const rdma_conn_param* param) {
-  cm::Effects effects;
+  cm::ManagerEffects effects;
   const cm::ServiceAnswer answer{.status = cm::service_status::kSuccess,
                                  .qpn = wire::Qpn(qpn_of(id, param)),
                                  .qkey = wire::Qkey(RDMA_UDP_QKEY),
@@ -126,7 +126,7 @@ int accept_connection(Identifier& id, const rdma_conn_param* param) {
   const std::uint8_t initiates = depth(param != nullptr ? param->initiator_depth : std::uint8_t{255},
                                        id.initiator_depth, agent.max_initiator_depth);
   if (const int code = to_ready(id, resources, initiates); code != 0) return code;
-  cm::Effects effects;
+  cm::ManagerEffects effects;
   const cm::Answer answered =
       agent.manager->accept(id.connection, side_of(id, param), private_data_of(param), agent.now(), effects);
   agent.settle(effects);
@@ -136,7 +136,7 @@ int accept_connection(Identifier& id, const rdma_conn_param* param) {
 
 int refuse(Identifier& id, std::span<const std::byte> data, std::uint16_t why) {
   CmAgent& agent = id.agent;
-  cm::Effects effects;
+  cm::ManagerEffects effects;
   cm::Answer answer{};
   if (id.is_datagram()) {
     const cm::ServiceAnswer no{.status = cm::service_status::kRejected, .private_data = data};
@@ -151,7 +151,7 @@ int refuse(Identifier& id, std::span<const std::byte> data, std::uint16_t why) {
 int reject_because(rdma_cm_id* id, const void* data, std::uint8_t size, std::uint16_t why) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    const Hold hold(me.agent);
+    const AgentHold hold(me.agent);
     if (!hold) return fail(EIO);
     return me.connection == 0 ? fail(EINVAL) : minus_one_if(refuse(me, bytes_of(data, size), why));
   });
@@ -175,7 +175,7 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* conn_param) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.agent);
+      const AgentHold hold(me.agent);
       if (!hold) return fail(EIO);
       if (!is_sensible(me, conn_param)) return fail(EINVAL);
       if (const int code = connect(me, conn_param); code != 0) return fail(code);
@@ -188,7 +188,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* conn_param) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.agent);
+      const AgentHold hold(me.agent);
       if (!hold) return fail(EIO);
       if (me.connection == 0 || !is_sensible(me, conn_param)) return fail(EINVAL);
       const int code = me.is_datagram() ? accept_datagrams(me, conn_param) : accept_connection(me, conn_param);
@@ -217,10 +217,10 @@ int rdma_establish(rdma_cm_id* id) {
   if (id->qp != nullptr) return fail(EINVAL);
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    const Hold hold(me.agent);
+    const AgentHold hold(me.agent);
     if (!hold) return fail(EIO);
     if (me.connection == 0) return fail(EINVAL);
-    weft::cm::Effects effects;
+    weft::cm::ManagerEffects effects;
     const weft::cm::Answer answer = me.agent.manager->ready(me.connection, effects);
     me.agent.settle(effects);
     return minus_one_if(errno_of(answer));
@@ -231,10 +231,10 @@ int rdma_notify(rdma_cm_id* id, ibv_event_type event) {
   Identifier& me = identifier_of(id);
   if (event != IBV_EVENT_COMM_EST || me.is_datagram()) return fail(EINVAL);
   return attempt([&] {
-    const Hold hold(me.agent);
+    const AgentHold hold(me.agent);
     if (!hold) return fail(EIO);
     if (me.connection == 0) return fail(EINVAL);
-    weft::cm::Effects effects;
+    weft::cm::ManagerEffects effects;
     const weft::cm::Answer answer = me.agent.manager->established(me.connection, effects);
     me.agent.settle(effects);
     return minus_one_if(errno_of(answer));
@@ -245,11 +245,11 @@ int rdma_disconnect(rdma_cm_id* id) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      const Hold hold(me.agent);
+      const AgentHold hold(me.agent);
       if (!hold) return fail(EIO);
       if (me.verbs == nullptr || me.connection == 0) return fail(EINVAL);
       if (const int code = to_error(me); code != 0) return fail(code);
-      weft::cm::Effects effects;
+      weft::cm::ManagerEffects effects;
       // If the other side was first there is nothing left to say, and that is well.
       static_cast<void>(me.agent.manager->disconnect(me.connection, me.agent.now(), effects));
       me.agent.settle(effects);

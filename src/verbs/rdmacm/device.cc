@@ -53,18 +53,18 @@ void CmAgent::give_device(Identifier& id) const {
   id.route.addr.addr.ibaddr.pkey = htobe16(wire::kDefaultPkey.raw());
 }
 
-const wire::Address* CmAgent::device_address(const Endpoint& endpoint) const {
+const wire::Address* CmAgent::device_address(const CmAddress& endpoint) const {
   const auto addresses = port->addresses();
   const auto found = std::find(addresses.begin(), addresses.end(), endpoint.address);
   if (found != addresses.end()) return &*found;
   // 127.0.0.1 and ::1 are every device's; Linux takes the first. But where devices have such addresses themselves, each
   // of these is somebody's.
-  const bool among_loopbacks = std::any_of(addresses.begin(), addresses.end(),
-                                           [](const wire::Address& a) { return Endpoint{.address = a}.is_loopback(); });
+  const bool among_loopbacks = std::any_of(
+      addresses.begin(), addresses.end(), [](const wire::Address& a) { return CmAddress{.address = a}.is_loopback(); });
   return endpoint.is_loopback() && !among_loopbacks && !addresses.empty() ? &addresses.front() : nullptr;
 }
 
-const wire::Address* CmAgent::own_address(const Endpoint& endpoint) const {
+const wire::Address* CmAgent::own_address(const CmAddress& endpoint) const {
   const wire::Address* found = device_address(endpoint);
   const auto addresses = port->addresses();
   // Who wants to be at this machine's own name is: as a place to go to, it may be another's.
@@ -89,7 +89,7 @@ bool CmAgent::is_taken(const Identifier& by, const wire::Address& address, std::
   });
 }
 
-int CmAgent::bind(Identifier& id, const Endpoint& wanted) {
+int CmAgent::bind(Identifier& id, const CmAddress& wanted) {
   wire::Address service{};
   if (!wanted.is_any()) {
     const wire::Address* address = own_address(wanted);

@@ -14,7 +14,7 @@ namespace {
 
 using cm::Happening;
 
-void describe_connection(FetchedEvent& out, const cm::Event& event) {
+void describe_connection(FetchedEvent& out, const cm::CmEvent& event) {
   rdma_conn_param& conn = out.param.conn;
   conn.private_data = event.private_bytes != 0 ? out.private_bytes.data() : nullptr;
   conn.private_data_len = event.private_bytes;
@@ -27,7 +27,7 @@ void describe_connection(FetchedEvent& out, const cm::Event& event) {
   conn.qp_num = event.peer.qpn.raw();
 }
 
-void describe_datagrams(FetchedEvent& out, const cm::Event& event) {
+void describe_datagrams(FetchedEvent& out, const cm::CmEvent& event) {
   rdma_ud_param& ud = out.param.ud;
   ud.private_data = event.private_bytes != 0 ? out.private_bytes.data() : nullptr;
   ud.private_data_len = event.private_bytes;
@@ -39,11 +39,11 @@ void describe_datagrams(FetchedEvent& out, const cm::Event& event) {
 // --- with the lock held ----------------------------------------------------------------------------------------------
 
 // A request becomes an identifier of its own.
-void fetch_request(CmAgent& agent, Identifier& listener, const cm::Event& event, FetchedEvent& out) {
-  Channel* channel = &listener.its_channel();
-  std::unique_ptr<Channel> own;
+void fetch_request(CmAgent& agent, Identifier& listener, const cm::CmEvent& event, FetchedEvent& out) {
+  EventChannel* channel = &listener.its_channel();
+  std::unique_ptr<EventChannel> own;
   if (listener.sync) {
-    own = std::make_unique<Channel>(agent);
+    own = std::make_unique<EventChannel>(agent);
     channel = own.get();
   }
   auto made =
@@ -72,7 +72,7 @@ void fetch_request(CmAgent& agent, Identifier& listener, const cm::Event& event,
 
 // The other side is ready. With a queue pair on the identifier it is brought up and the connection stands; without, the
 // program does that and calls rdma_establish.
-void fetch_response(CmAgent& agent, Identifier& id, const cm::Event& event, FetchedEvent& out) {
+void fetch_response(CmAgent& agent, Identifier& id, const cm::CmEvent& event, FetchedEvent& out) {
   describe_connection(out, event);
   id.peer = event.peer;
   id.knows_peer = true;
@@ -83,7 +83,7 @@ void fetch_response(CmAgent& agent, Identifier& id, const cm::Event& event, Fetc
   const int code = to_ready(id, resources, initiates);
   out.event = RDMA_CM_EVENT_CONNECT_RESPONSE;
   if (id.qp == nullptr) return;
-  cm::Effects effects;
+  cm::ManagerEffects effects;
   if (code == 0 && agent.manager->ready(id.connection, effects) == cm::Answer::ok) {
     out.event = RDMA_CM_EVENT_ESTABLISHED;
   } else {
@@ -96,14 +96,14 @@ void fetch_response(CmAgent& agent, Identifier& id, const cm::Event& event, Fetc
   agent.settle(effects);
 }
 
-void fetch_service_answer(const cm::Event& event, FetchedEvent& out) {
+void fetch_service_answer(const cm::CmEvent& event, FetchedEvent& out) {
   describe_datagrams(out, event);
   out.event = event.reason == cm::service_status::kSuccess ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE;
   out.status = event.reason;
 }
 
 // False: the program is not told of this.
-bool fetch_from_manager(CmAgent& agent, Identifier& id, const cm::Event& event, FetchedEvent& out) {
+bool fetch_from_manager(CmAgent& agent, Identifier& id, const cm::CmEvent& event, FetchedEvent& out) {
   switch (event.what) {
     case Happening::request:
     case Happening::service_request: fetch_request(agent, id, event, out); return true;
@@ -134,9 +134,9 @@ bool fetch_from_manager(CmAgent& agent, Identifier& id, const cm::Event& event, 
 bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
   CmAgent& agent = occurrence.owner->agent;
   Identifier& id = *occurrence.owner;
-  const cm::Event& event = occurrence.event;
+  const cm::CmEvent& event = occurrence.event;
   const bool request = event.what == Happening::request || event.what == Happening::service_request;
-  // Of a connection that the identifier had before it tried again.
+  // An event of the connection that the identifier had before it tried again tells nobody anything.
   if (occurrence.kind == Occurrence::Kind::manager && !request && id.connection != event.id) return false;
   out.owner = &id;
   out.id = &id;
@@ -156,9 +156,9 @@ bool fetch(const Occurrence& occurrence, FetchedEvent& out) {
 
 // 0, -1 with errno, or kNothing: then whoever is told so is expected to sleep.
 constexpr int kNothing = 1;
-int try_fetch(Channel& from, rdma_cm_event** event) {
+int try_fetch(EventChannel& from, rdma_cm_event** event) {
   auto fetched = std::make_unique<FetchedEvent>();
-  const Hold hold(from.agent);
+  const AgentHold hold(from.agent);
   while (!from.occurrences.empty()) {
     *fetched = {};
     if (fetch(from.pop(), *fetched)) {
@@ -173,18 +173,18 @@ int try_fetch(Channel& from, rdma_cm_event** event) {
 // Ends with the call, and when the thread is cancelled in it.
 class Reading {
  public:
-  explicit Reading(Channel& channel) : channel_(channel) { count(+1); }
+  explicit Reading(EventChannel& channel) : channel_(channel) { count(+1); }
   ~Reading() { count(-1); }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
  private:
   void count(int by) {
-    const Hold hold(channel_.agent);
+    const AgentHold hold(channel_.agent);
     channel_.readers += static_cast<unsigned>(by);
     channel_.last_reader = std::this_thread::get_id();
   }
-  Channel& channel_;
+  EventChannel& channel_;
 };
 
 }  // namespace
@@ -196,7 +196,7 @@ extern "C" {
 
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (event == nullptr) return fail(EINVAL);
-  Channel& from = channel_of(channel);
+  EventChannel& from = channel_of(channel);
   // The descriptors are shared with the parent of a fork: what the child took from them, the parent would miss.
   if (from.agent.lost()) return fail(EIO);
   const Reading reading(from);
@@ -211,7 +211,7 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
   if (event == nullptr) return fail(EINVAL);
   auto* fetched = static_cast<FetchedEvent*>(event);
   CmAgent& agent = fetched->owner->agent;
-  if (const Hold hold(agent); hold) {
+  if (const AgentHold hold(agent); hold) {
     ++fetched->owner->acknowledged;
     agent.acknowledged.notify_all();
   }

@@ -23,7 +23,7 @@ struct QueuePair {
   std::vector<ibv_qp_state> history;  // the states it went through
 };
 
-// Of the queue pair behind a verbs handle.
+// The queue pair behind a verbs handle.
 QueuePair& behind(ibv_qp* qp);
 
 // Which management datagrams are lost: those whose attribute is here, so many times.

@@ -8,7 +8,7 @@
 
 namespace weft::rdmacm {
 
-Identifier::Identifier(CmAgent& its_engine, Channel& its, bool is_sync, void* its_context, rdma_port_space its_ps,
+Identifier::Identifier(CmAgent& its_engine, EventChannel& its, bool is_sync, void* its_context, rdma_port_space its_ps,
                        ibv_qp_type its_type)
     : rdma_cm_id{}, agent(its_engine), sync(is_sync) {
   channel = &its;
@@ -32,7 +32,7 @@ int create_identifier(rdma_event_channel* channel, rdma_cm_id** id, void* contex
     CmAgent& agent = channel_of(channel).agent;
     if (agent.lost()) return fail(EIO);
     auto made = std::make_unique<Identifier>(agent, channel_of(channel), sync, context, ps, qp_type);
-    const Hold hold(agent);
+    const AgentHold hold(agent);
     agent.identifiers.insert(made.get());
     *id = made.release();
     return 0;
@@ -67,7 +67,7 @@ int rdma_destroy_id(rdma_cm_id* id) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
     {
-      Hold hold(me.agent);
+      AgentHold hold(me.agent);
       if (!hold) return 0;  // of the parent; there is nothing here to end
       me.agent.forget(me);
     }
@@ -77,7 +77,7 @@ int rdma_destroy_id(rdma_cm_id* id) {
     }
     {
       // Until the program has given back every event that speaks of it.
-      Hold hold(me.agent);
+      AgentHold hold(me.agent);
       me.agent.acknowledged.wait(hold.lock(), [&] { return me.acknowledged == me.fetched; });
     }
     delete &me;
@@ -100,7 +100,7 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
     }
     rdma_event_channel* left = nullptr;  // that was its own
     {
-      Hold hold(me.agent);
+      AgentHold hold(me.agent);
       for (const Occurrence& o : me.its_channel().take_all_of(&me)) channel_of(channel).push(o);
       rdma_event_channel* const old = std::exchange(me.channel, channel);
       if (std::exchange(me.sync, sync)) left = old;

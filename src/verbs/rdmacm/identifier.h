@@ -17,19 +17,20 @@ class CmAgent;
 
 class Identifier : public rdma_cm_id {
  public:
-  Identifier(CmAgent& its_engine, Channel& channel, bool sync, void* context, rdma_port_space ps, ibv_qp_type qp_type);
+  Identifier(CmAgent& its_engine, EventChannel& channel, bool sync, void* context, rdma_port_space ps,
+             ibv_qp_type qp_type);
   ~Identifier();
   Identifier(const Identifier&) = delete;
   Identifier& operator=(const Identifier&) = delete;
 
   [[nodiscard]] bool is_datagram() const { return qp_type == IBV_QPT_UD; }
-  [[nodiscard]] Channel& its_channel() const { return channel_of(channel); }
+  [[nodiscard]] EventChannel& its_channel() const { return channel_of(channel); }
 
   CmAgent& agent;
   bool sync;  // made without a channel: it has its own, and calls wait for their events
 
   // Where it is. `address` is the card's; the program may know it by another name (127.0.0.1) in route.addr.
-  Endpoint source{}, destination{};
+  CmAddress source{}, destination{};
   wire::Address service_address{};  // what the port was taken for: zeros for all addresses
   bool bound = false, listening = false, resolved = false, routed = false;
   bool reuse_address = false;
@@ -39,7 +40,7 @@ class Identifier : public rdma_cm_id {
   // Its connection.
   cm::ListenerId listener = 0;
   cm::Id connection = 0;
-  cm::Side peer{};
+  cm::QpParameters peer{};
   cm::Path path{};
   wire::Psn starting_psn{};
   std::uint8_t responder_resources = 0, initiator_depth = 0;

@@ -46,7 +46,7 @@ using namespace weft::rdmacm;
 extern "C" int rdma_set_option(rdma_cm_id* id, int level, int optname, void* optval, size_t optlen) {
   Identifier& me = identifier_of(id);
   return attempt([&] {
-    const Hold hold(me.agent);
+    const AgentHold hold(me.agent);
     if (!hold) return fail(EIO);
     if (level == RDMA_OPTION_ID) return minus_one_if(set_own_option(me, optname, optval, optlen));
     // A path that the program knows is as good as one that was looked for: there is but one.

@@ -15,6 +15,6 @@ inline constexpr std::uint8_t kHopLimit = 64;
 [[nodiscard]] int make_path_record(CmAgent& agent, Identifier& id);
 [[nodiscard]] int resolve_route(CmAgent& agent, Identifier& id);
 // Makes a fresh identifier that of a request which has come.
-void describe_request(CmAgent& agent, Identifier& id, const cm::Event& event);
+void describe_request(CmAgent& agent, Identifier& id, const cm::CmEvent& event);
 
 }  // namespace weft::rdmacm

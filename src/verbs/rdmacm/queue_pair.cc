@@ -64,7 +64,7 @@ int create_queue_pair(Identifier& id, ibv_qp_init_attr_ex& attr) {
   ibv_qp* qp = ibv_create_qp_ex(id.verbs, &attr);
   int code = qp != nullptr ? 0 : errno;
   if (qp != nullptr) {
-    const Hold hold(id.agent);
+    const AgentHold hold(id.agent);
     code = hold ? to_first_state(id, qp) : EIO;
   }
   if (code != 0) {

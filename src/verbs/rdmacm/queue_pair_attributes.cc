@@ -133,7 +133,7 @@ using namespace weft::rdmacm;
 
 extern "C" int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* qp_attr, int* qp_attr_mask) {
   Identifier& me = identifier_of(id);
-  const Hold hold(me.agent);
+  const AgentHold hold(me.agent);
   if (!hold) return fail(EIO);
   return minus_one_if(attributes_for(me, *qp_attr, *qp_attr_mask));
 }

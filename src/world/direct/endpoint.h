@@ -15,15 +15,15 @@
 
 namespace weft::direct {
 
-class Effects {
+class DirectEffects {
  public:
   static constexpr nic::Capabilities kCapabilities{};
 
-  Effects(host::Device& device, FrameRing& out, Icrc icrc) : device_(device), out_(out), icrc_(icrc) {}
+  DirectEffects(host::Device& device, FrameRing& out, Icrc icrc) : device_(device), out_(out), icrc_(icrc) {}
 
   void emit(const nic::OutPacket& packet) { out_.send(packet, icrc_); }
   void complete(std::uint32_t cq, const nic::Completion&) { nic::reveal(device_.card(), *this, now_, cq); }
-  void notify(const nic::Event& event) { device_.on_event(event); }
+  void notify(const nic::HostEvent& event) { device_.on_event(event); }
   void tell(const nic::LossEvent& e) { device_.tell(e); }
   void dma_write(std::byte* to, std::span<const std::byte> data) { std::memcpy(to, data.data(), data.size()); }
   void read(nic::BusRead, const void*, std::size_t) {}
@@ -100,8 +100,8 @@ class Endpoint {
   FrameRing& in_;
   FrameRing& out_;
   Icrc icrc_;
-  Effects effects_;
-  nic::Card<Effects> card_;
+  DirectEffects effects_;
+  nic::Card<DirectEffects> card_;
   std::array<wire::Packet, kBatch> batch_;  // headers that an opcode lacks keep what they had: nobody reads them
 };
 

@@ -65,7 +65,7 @@ class CardWorld final : public host::Exporter {
   void revoke_all() override { ++revocations_; }
   void revoke(const std::byte*, std::uint64_t) override { ++revocations_; }
   void complete(std::uint32_t cq, const nic::Completion& done);
-  void notify(const nic::Event& event);
+  void notify(const nic::HostEvent& event);
   // Over the bus to the host's software, where it is heard after the control queue's delay.
   void tell(const nic::LossEvent& e) {
     const std::uint64_t nth = ++told_;

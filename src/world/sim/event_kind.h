@@ -5,11 +5,11 @@
 
 namespace weft::sim {
 
-enum class Kind : std::uint8_t {
+enum class FabricEventKind : std::uint8_t {
   arrive,      // link, parcel: a packet's last bit is at the far end
   next,        // link, parcel: the same of the first in the link's line, and the next takes its place
   let_go,      // link, ticket: a packet that waited for another to pass has waited long enough
-  port,        // link: its next packet may leave
+  queue,       // link: its next packet may leave
   pause,       // link: the far end says that packets should wait,
   go_on,       //   or that they need not any longer
   wake,        // host, generation: the host asked to be woken

@@ -1,4 +1,4 @@
-// Of events that come one after the other, only the first is in the queue.
+// A line of events that come one after the other: only the first of them is in the queue.
 #include "world/sim/event_line.h"
 
 #include <vector>

@@ -2,7 +2,6 @@
 // this is compiled: no virtual call a packet.
 #pragma once
 
-#include <cassert>
 #include <concepts>
 #include <cstdint>
 #include <vector>
@@ -13,10 +12,11 @@
 
 namespace weft::sim {
 
-// What a host must be. A parcel is the host's to read during the call only. A host may also have
-// `on_event(Time now, std::uint32_t argument)`, if it uses Fabric::post.
+// What a host must be. A parcel is the host's to read during the call only. A host that uses Fabric::post states it by
+// kPostsToItself, and has on_event().
 template <class H>
 concept SimHost = requires(H host, Time now, const Parcel& parcel, Refusal refusal) {
+  { H::kPostsToItself } -> std::convertible_to<bool>;
   host.on_parcel(now, parcel);
   host.on_refused(now, refusal);  // the port threw a corrupted packet away
   host.on_wake(now);
@@ -47,14 +47,17 @@ class Fabric : public Network {
     Slot& slot = hosts_[index];
     if (at >= slot.alarm) return;
     slot.alarm = at;
-    push(at, Kind::wake, index, ++slot.generation);
+    push(at, FabricEventKind::wake, index, ++slot.generation);
   }
   void cancel_wake(HostIndex index) {
     hosts_[index].alarm = kNever;
     ++hosts_[index].generation;
   }
   // on_event(at, argument), once for each call.
-  void post(HostIndex index, Time at, std::uint32_t argument) { push(at, Kind::host_event, index, argument); }
+  void post(HostIndex index, Time at, std::uint32_t argument) {
+    static_assert(Host::kPostsToItself);
+    push(at, FabricEventKind::host_event, index, argument);
+  }
 
   // Until nothing is left to happen, or a limit is reached; what a task threw is thrown here.
   Stop run_until_idle(Time limit = kNever, std::uint64_t events = UINT64_MAX) {
@@ -82,18 +85,18 @@ class Fabric : public Network {
   };
 
   void dispatch(const Event& event) {
-    switch (static_cast<Kind>(event.kind())) {
-      case Kind::next: advance_line(event.target()); [[fallthrough]];
-      case Kind::arrive: return arrive(event.target(), static_cast<ParcelId>(event.argument));
-      case Kind::let_go: return let_go(event.target(), event.argument);
-      case Kind::port: return look_after_port(event.target());
-      case Kind::pause: return pause(event.target());
-      case Kind::go_on: return end_pause(event.target());
-      case Kind::wake: return ring(hosts_[event.target()], event.argument);
-      case Kind::host_event: return tell(*hosts_[event.target()].host, event.argument);
-      case Kind::resume:
-      case Kind::time_out:
-        tasks_.on_event(static_cast<Kind>(event.kind()), event.target(), event.argument);
+    switch (static_cast<FabricEventKind>(event.kind())) {
+      case FabricEventKind::next: advance_line(event.target()); [[fallthrough]];
+      case FabricEventKind::arrive: return arrive(event.target(), static_cast<ParcelId>(event.argument));
+      case FabricEventKind::let_go: return let_go(event.target(), event.argument);
+      case FabricEventKind::queue: return look_after_queue(event.target());
+      case FabricEventKind::pause: return pause(event.target());
+      case FabricEventKind::go_on: return end_pause(event.target());
+      case FabricEventKind::wake: return ring(hosts_[event.target()], event.argument);
+      case FabricEventKind::host_event: return tell(*hosts_[event.target()].host, event.argument);
+      case FabricEventKind::resume:
+      case FabricEventKind::time_out:
+        tasks_.on_event(static_cast<FabricEventKind>(event.kind()), event.target(), event.argument);
         return tasks_.rethrow_failure();
     }
   }
@@ -120,10 +123,10 @@ class Fabric : public Network {
   void pause(LinkIndex index) {
     const Link::End from = links_[index].from();
     if (from.is_host) hosts_[from.index].host->on_wake(now());
-    links_[index].port()->pause(now());
+    links_[index].queue()->pause(now());
   }
   void end_pause(LinkIndex index) {
-    links_[index].port()->go_on(now());
+    links_[index].queue()->go_on(now());
     serve(index);
     const Link::End from = links_[index].from();
     if (from.is_host) hosts_[from.index].host->on_wake(now());
@@ -136,30 +139,27 @@ class Fabric : public Network {
   }
 
   void tell(Host& host, std::uint32_t argument) {
-    if constexpr (requires { host.on_event(Time{}, argument); }) {
-      host.on_event(now(), argument);
-    } else {
-      assert(false && "Fabric::post needs Host::on_event");
-    }
+    if constexpr (Host::kPostsToItself) host.on_event(now(), argument);
   }
 
   // Many thousand packets in flight do not fit the nearest caches: a packet is fetched when its event is a few places
   // away, and its payload, which only the packet can tell, a little later. With 65 000 packets in flight this nearly
   // doubles the speed; with few it would only cost.
   void fetch_ahead() {
-    constexpr std::size_t kOneCopy = 8, kNear = 3, kCached = 2 << 20;
+    constexpr std::size_t kPacket = 8, kPayload = 3, kCached = 2 << 20;
     if (parcels_.bytes() < kCached) return;
     if (queue_.begins_run()) {
-      for (std::size_t ahead = 0; ahead < kOneCopy; ++ahead) fetch(queue_.glimpse(ahead));
+      for (std::size_t ahead = 0; ahead < kPacket; ++ahead) fetch(queue_.glimpse(ahead));
     }
-    fetch(queue_.glimpse(kOneCopy));
-    const Event* near = queue_.glimpse(kNear);
-    if (near != nullptr && static_cast<Kind>(near->kind()) == Kind::arrive && links_[near->target()].to().is_host) {
+    fetch(queue_.glimpse(kPacket));
+    const Event* near = queue_.glimpse(kPayload);
+    if (near != nullptr && static_cast<FabricEventKind>(near->kind()) == FabricEventKind::arrive &&
+        links_[near->target()].to().is_host) {
       parcels_.prefetch_payload(static_cast<ParcelId>(near->argument));
     }
   }
   void fetch(const Event* event) const {
-    if (event == nullptr || static_cast<Kind>(event->kind()) != Kind::arrive) return;
+    if (event == nullptr || static_cast<FabricEventKind>(event->kind()) != FabricEventKind::arrive) return;
     parcels_.prefetch(static_cast<ParcelId>(event->argument));
   }
 

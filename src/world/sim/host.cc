@@ -14,7 +14,7 @@ void CardWorld::complete(std::uint32_t cq, const nic::Completion& done) {
   news_ = true;
 }
 
-void CardWorld::notify(const nic::Event& event) {
+void CardWorld::notify(const nic::HostEvent& event) {
   network_.trace().add(network_.now(), index_, "event", {static_cast<std::uint64_t>(event.kind), event.number});
   device_.on_event(event);
   news_ = true;
@@ -77,8 +77,8 @@ Task<nic::Completion> Host::completion(host::CompletionQueue& cq) {
   co_return done;
 }
 
-Task<nic::Event> Host::async_event() {
-  std::optional<nic::Event> event;
+Task<nic::HostEvent> Host::async_event() {
+  std::optional<nic::HostEvent> event;
   while (!(event = device_.next_async_event())) co_await news_.wait();
   co_return *event;
 }

@@ -42,6 +42,8 @@ struct Memory {
 
 class Host {
  public:
+  static constexpr bool kPostsToItself = false;
+
   Host(World& world, const wire::Address& address, const host::DeviceConfig& config, std::uint64_t seed);
 
   [[nodiscard]] HostIndex index() const { return index_; }
@@ -85,7 +87,7 @@ class Host {
 
   // -- to be awaited --
   Task<nic::Completion> completion(host::CompletionQueue& cq);
-  Task<nic::Event> async_event();
+  Task<nic::HostEvent> async_event();
   Task<host::CompletionQueue*> completion_event(std::uint32_t channel);
   [[nodiscard]] Signal& news() { return news_; }
 

@@ -1,7 +1,7 @@
 // One direction of a cable. Packets leave one after the other in the order in which they were offered, each for as
 // long as its bytes take at the link's rate, and arrive after the propagation delay, at times that strictly increase.
 // Because the queue in front of a link is unbounded and in order, when a packet arrives is known when it is offered: a
-// packet costs one event a hop. In front of a port (port.h) it waits before it is offered.
+// packet costs one event a hop. In front of a link with a queue (link_queue.h) it waits first.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "world/sim/event_line.h"
 #include "world/sim/faults.h"
-#include "world/sim/port.h"
+#include "world/sim/link_queue.h"
 
 namespace weft::sim {
 
@@ -68,7 +68,7 @@ class Link {
   [[nodiscard]] End from() const { return from_; }
   [[nodiscard]] End to() const { return to_; }
   [[nodiscard]] Time delay() const { return delay_; }
-  // That it carries in so long, up to a second.
+  // Bytes that the link carries in this time, up to a second.
   [[nodiscard]] std::uint64_t bytes_in(Time time) const {
     const std::uint64_t ns = static_cast<std::uint64_t>(time) / 1'000 + 1, megabits = rate_ / 1'000'000 + 1;
     return ns * megabits / 8'000;
@@ -83,8 +83,8 @@ class Link {
   void set_faults(std::unique_ptr<LinkFaults> faults) { faults_ = std::move(faults); }
 
   // nullptr: packets are offered at once.
-  [[nodiscard]] Port* port() const { return port_.get(); }
-  void set_port(std::unique_ptr<Port> port) { port_ = std::move(port); }
+  [[nodiscard]] LinkQueue* queue() const { return queue_.get(); }
+  void set_queue(std::unique_ptr<LinkQueue> queue) { queue_ = std::move(queue); }
 
  private:
   Time free_at_ = 0;
@@ -95,7 +95,7 @@ class Link {
   End from_, to_;
   EventLine line_;
   std::unique_ptr<LinkFaults> faults_;
-  std::unique_ptr<Port> port_;
+  std::unique_ptr<LinkQueue> queue_;
   LinkCounters counters_;
 };
 

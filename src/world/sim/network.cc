@@ -81,7 +81,7 @@ void Network::put_on_faulty_wire(LinkIndex index, ParcelId id, Time earliest) {
     if (verdict.corrupt && !canary(Canary::corruption_unseen)) corrupt(parcels_[id], faults.random());
     if (verdict.mark) parcels_[id].flow.traffic_class |= wire::kCongestionExperienced;
     if (verdict.hold) {
-      push(arrival + faults.plan().hold, Kind::let_go, index, holds_);
+      push(arrival + faults.plan().hold, FabricEventKind::let_go, index, holds_);
       faults.hold(id, holds_++);
     } else if (verdict.late > 0) {
       arrive_at(arrival + verdict.late, index, id);
@@ -115,18 +115,18 @@ void Network::drop_unroutable(ParcelId id) {
 
 // ---- pausing, and switches with a buffer that has an end -------------------------------------------------------
 
-void Network::add_port_to(LinkIndex index) {
+void Network::add_queue_to(LinkIndex index) {
   Link& link = links_[index];
   const auto back = std::find_if(links_.begin(), links_.end(), [&](const Link& other) {
     return other.from() == link.to() && other.to() == link.from();
   });
   assert(back != links_.end());
-  link.set_port(std::make_unique<Port>(static_cast<LinkIndex>(back - links_.begin())));
+  link.set_queue(std::make_unique<LinkQueue>(static_cast<LinkIndex>(back - links_.begin())));
 }
 
 void Network::let_pause(HostIndex host) {
-  add_port_to(uplinks_[host]);
-  add_port_to(links_[uplinks_[host]].port()->back());
+  add_queue_to(uplinks_[host]);
+  add_queue_to(links_[uplinks_[host]].queue()->back());
 }
 
 std::uint64_t pause_headroom(const Link& in, const Link& back) {
@@ -141,8 +141,8 @@ void Network::set_buffer(SwitchIndex at, const BufferSpec& spec) {
     Link& link = links_[i];
     const bool in = link.to() == self;
     if (!in && link.from() != self) continue;
-    if (link.port() == nullptr && (!in || spec.pause)) add_port_to(i);
-    const std::uint64_t headroom = in && spec.pause ? pause_headroom(link, links_[link.port()->back()]) : 0;
+    if (link.queue() == nullptr && (!in || spec.pause)) add_queue_to(i);
+    const std::uint64_t headroom = in && spec.pause ? pause_headroom(link, links_[link.queue()->back()]) : 0;
     if (!buffer->add(i, headroom)) throw std::runtime_error("a switch's buffer is smaller than its ports' headroom");
   }
   switches_[at].set_buffer(std::move(buffer));
@@ -157,7 +157,7 @@ void Network::store(SharedBuffer& buffer, LinkIndex in, LinkIndex out, ParcelId 
     trace_.dropped(now(), out, DropReason::no_room, parcels_[id]);
     return parcels_.release(id);
   }
-  links_[out].port()->add({id, bytes, share, now()});
+  links_[out].queue()->add({id, bytes, share, now()});
   if (buffer.begins_pause(share)) tell_to_pause(share, true);
   serve(out);
 }
@@ -165,23 +165,23 @@ void Network::store(SharedBuffer& buffer, LinkIndex in, LinkIndex out, ParcelId 
 // Puts on the wire what may leave by now. A host tells late of what has left a while ago, and then this is several.
 void Network::serve(LinkIndex index) {
   Link& link = links_[index];
-  Port& port = *link.port();
+  LinkQueue& queue = *link.queue();
   while (link.free_at() <= now()) {
     clear(index);
-    if (!port.has_next()) return;
-    const Time start = std::max(port.next_at(), link.free_at());
+    if (!queue.has_next()) return;
+    const Time start = std::max(queue.next_at(), link.free_at());
     if (start > now()) {
-      if (port.look_at(start)) push(start, Kind::port, index, 0);
+      if (queue.look_at(start)) push(start, FabricEventKind::queue, index, 0);
       return;
     }
-    put_on_wire(index, port.take_next(), start);
+    put_on_wire(index, queue.take_next(), start);
   }
-  if (port.has_to_look() && port.look_at(link.free_at())) push(link.free_at(), Kind::port, index, 0);
+  if (queue.has_to_look() && queue.look_at(link.free_at())) push(link.free_at(), FabricEventKind::queue, index, 0);
 }
 
 // What was on the wire is no longer in the buffer, which may have room for others now.
 void Network::clear(LinkIndex index) {
-  const Port::Packet left = links_[index].port()->take_left();
+  const LinkQueue::Packet left = links_[index].queue()->take_left();
   if (left.share == kNoLink) return;
   SharedBuffer& buffer = *switches_[links_[index].from().index].buffer();
   buffer.give_back(left.share, left.bytes);
@@ -191,8 +191,8 @@ void Network::clear(LinkIndex index) {
 // The frame goes before all that waits, also on a link that is paused itself.
 void Network::tell_to_pause(LinkIndex index, bool stop) {
   counters_.pauses += stop ? 1 : 0;
-  const Time heard = links_[links_[index].port()->back()].carry(now(), kPauseFrameBytes);
-  push(heard, stop ? Kind::pause : Kind::go_on, index, 0);
+  const Time heard = links_[links_[index].queue()->back()].carry(now(), kPauseFrameBytes);
+  push(heard, stop ? FabricEventKind::pause : FabricEventKind::go_on, index, 0);
 }
 
 FaultCounters Network::fault_counters() const {

@@ -76,19 +76,19 @@ class Network {
 
   // ---- pausing (PFC) ----
   // Can a host ask its neighbour, the switch or the host that it is connected to?
-  [[nodiscard]] bool can_pause(HostIndex host) const { return links_[uplinks_[host]].port() != nullptr; }
+  [[nodiscard]] bool can_pause(HostIndex host) const { return links_[uplinks_[host]].queue() != nullptr; }
   // A host that can has its neighbour's packets for it wait, or go on; a frame tells it. Pauses last until then.
-  void pause_neighbour(HostIndex host, bool stop) { tell_to_pause(links_[uplinks_[host]].port()->back(), stop); }
+  void pause_neighbour(HostIndex host, bool stop) { tell_to_pause(links_[uplinks_[host]].queue()->back(), stop); }
   [[nodiscard]] Time neighbour_paused_for(HostIndex host) const {
-    return links_[links_[uplinks_[host]].port()->back()].port()->paused_for(now());
+    return links_[links_[uplinks_[host]].queue()->back()].queue()->paused_for(now());
   }
   // When all that was offered to a link will have left; kNever while it is paused.
   [[nodiscard]] Time clear_at(LinkIndex index) const {
     const Link& link = links_[index];
-    const Port* port = link.port();
-    if (port == nullptr) [[likely]]
+    const LinkQueue* queue = link.queue();
+    if (queue == nullptr) [[likely]]
       return link.free_at();
-    return port->paused() ? kNever : link.free_at() + link.duration(port->bytes());
+    return queue->paused() ? kNever : link.free_at() + link.duration(queue->bytes());
   }
 
   // ---- what there is ----
@@ -117,8 +117,8 @@ class Network {
       return store(*at.buffer(), in, out, id);
     transmit(out, id, now());
   }
-  void look_after_port(LinkIndex index) {
-    links_[index].port()->looked(now());
+  void look_after_queue(LinkIndex index) {
+    links_[index].queue()->looked(now());
     serve(index);
   }
   void serve(LinkIndex index);
@@ -128,7 +128,7 @@ class Network {
     if (Event next; links_[link].line().has_next(next)) queue_.push(next);
   }
 
-  void push(Time at, Kind kind, std::uint32_t target, std::uint32_t argument) {
+  void push(Time at, FabricEventKind kind, std::uint32_t target, std::uint32_t argument) {
     queue_.push(at, static_cast<std::uint8_t>(kind), target, argument);
   }
 
@@ -140,10 +140,10 @@ class Network {
 
  private:
   void transmit(LinkIndex index, ParcelId id, Time earliest) {
-    Port* port = links_[index].port();
-    if (port == nullptr) [[likely]]
+    LinkQueue* queue = links_[index].queue();
+    if (queue == nullptr) [[likely]]
       return put_on_wire(index, id, earliest);
-    port->add({id, parcels_[id].wire_bytes, kNoLink, earliest});
+    queue->add({id, parcels_[id].wire_bytes, kNoLink, earliest});
     serve(index);
   }
   void put_on_wire(LinkIndex index, ParcelId id, Time earliest) {
@@ -152,13 +152,16 @@ class Network {
       return put_on_faulty_wire(index, id, earliest);
     arrive_behind(link.carry(earliest, parcels_[id].wire_bytes), index, id);
   }
-  void arrive_at(Time at, LinkIndex link, ParcelId id) { push(at, Kind::arrive, link, static_cast<std::uint32_t>(id)); }
+  void arrive_at(Time at, LinkIndex link, ParcelId id) {
+    push(at, FabricEventKind::arrive, link, static_cast<std::uint32_t>(id));
+  }
   // The same, behind all others that keep their order on this link. Between a few hosts this makes the queue so short
   // that it costs half; with many links it would only cost more of the machine's caches.
   void arrive_behind(Time at, LinkIndex index, ParcelId id) {
     constexpr std::size_t kFew = 32;
     if (links_.size() > kFew) return arrive_at(at, index, id);
-    const Event event = queue_.make(at, static_cast<std::uint8_t>(Kind::next), index, static_cast<std::uint32_t>(id));
+    const Event event =
+        queue_.make(at, static_cast<std::uint8_t>(FabricEventKind::next), index, static_cast<std::uint32_t>(id));
     if (links_[index].line().joins_as_first(event)) queue_.push(event);
   }
   void put_on_faulty_wire(LinkIndex index, ParcelId id, Time earliest);
@@ -167,7 +170,7 @@ class Network {
   void store(SharedBuffer& buffer, LinkIndex in, LinkIndex out, ParcelId id);
   void clear(LinkIndex index);
   void tell_to_pause(LinkIndex index, bool stop);
-  void add_port_to(LinkIndex index);
+  void add_queue_to(LinkIndex index);
   LinkIndex add_link(Link::End from, Link::End to, const LinkSpec& spec);
 
   std::vector<Switch> switches_;

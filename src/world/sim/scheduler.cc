@@ -86,21 +86,21 @@ bool Scheduler::waits(Ticket ticket) const {
 void Scheduler::notify(Ticket ticket) {
   assert(waits(ticket));
   parked_[ticket.slot].notified = true;
-  resume_at(ticket, now(), Kind::resume);
+  resume_at(ticket, now(), FabricEventKind::resume);
 }
 
-void Scheduler::resume_at(Ticket ticket, Time at, Kind kind) {
-  assert(kind == Kind::resume || kind == Kind::time_out);
+void Scheduler::resume_at(Ticket ticket, Time at, FabricEventKind kind) {
+  assert(kind == FabricEventKind::resume || kind == FabricEventKind::time_out);
   queue_->push(at, static_cast<std::uint8_t>(kind), ticket.slot, ticket.generation);
 }
 
-void Scheduler::on_event(Kind kind, std::uint32_t slot, std::uint32_t generation) {
+void Scheduler::on_event(FabricEventKind kind, std::uint32_t slot, std::uint32_t generation) {
   Parked& parked = parked_[slot];
-  if (parked.generation != generation) return;            // it has gone on already
-  if (kind == Kind::time_out && parked.notified) return;  // its notice is on the way
+  if (parked.generation != generation) return;                       // it has gone on already
+  if (kind == FabricEventKind::time_out && parked.notified) return;  // its notice is on the way
   ++parked.generation;
   free_parked_.push_back(slot);
-  timed_out_ = kind == Kind::time_out;
+  timed_out_ = kind == FabricEventKind::time_out;
   std::exchange(parked.handle, nullptr).resume();
 }
 

@@ -52,14 +52,14 @@ class Scheduler {
     friend bool operator==(Ticket, Ticket) = default;
   };
   Ticket park(std::coroutine_handle<> waiting);
-  [[nodiscard]] bool waits(Ticket ticket) const;      // and nobody has called notify for it
-  void notify(Ticket ticket);                         // it goes on, by an event at now(); a time-out no longer counts
-  void resume_at(Ticket ticket, Time at, Kind kind);  // Kind::resume or Kind::time_out
+  [[nodiscard]] bool waits(Ticket ticket) const;  // and nobody has called notify for it
+  void notify(Ticket ticket);                     // it goes on, by an event at now(); a time-out no longer counts
+  void resume_at(Ticket ticket, Time at, FabricEventKind kind);  // resume or time_out
   // Did the coroutine that runs now go on because of a time-out?
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
   // ---- for the fabric ----
-  void on_event(Kind kind, std::uint32_t slot, std::uint32_t generation);
+  void on_event(FabricEventKind kind, std::uint32_t slot, std::uint32_t generation);
   void rethrow_failure();
 
  private:
@@ -93,7 +93,7 @@ class Scheduler::Sleep {
   Sleep(Scheduler& scheduler, Time at) : scheduler_(&scheduler), at_(at) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
-    scheduler_->resume_at(scheduler_->park(waiting), at_, Kind::resume);
+    scheduler_->resume_at(scheduler_->park(waiting), at_, FabricEventKind::resume);
   }
   void await_resume() const noexcept {}
 

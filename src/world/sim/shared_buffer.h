@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "world/sim/port.h"
+#include "world/sim/link_queue.h"
 
 namespace weft::sim {
 
-// Of the largest packet, on the wire: its payload, and more than all headers.
+// At least the bytes of the largest packet on the wire: its payload, and more than all headers.
 inline constexpr std::uint32_t kLargestPacket = 4096 + 160;
 
 struct BufferSpec {

@@ -57,7 +57,7 @@ class Signal::Wait {
     ticket_ = signal_->scheduler_->park(waiting);
     signal_->waiters_.push_back(ticket_);
     if (until_ != kNever) {
-      signal_->scheduler_->resume_at(ticket_, std::max(until_, signal_->scheduler_->now()), Kind::time_out);
+      signal_->scheduler_->resume_at(ticket_, std::max(until_, signal_->scheduler_->now()), FabricEventKind::time_out);
     }
   }
   bool await_resume() {

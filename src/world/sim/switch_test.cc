@@ -28,7 +28,7 @@ struct Star : TestWorld {
     if (spec.bytes > 0) fabric.set_buffer(0, spec);
   }
   [[nodiscard]] Time paused(HostIndex host) const {
-    return fabric.link(fabric.uplink(host)).port()->paused_for(fabric.now());
+    return fabric.link(fabric.uplink(host)).queue()->paused_for(fabric.now());
   }
 };
 
@@ -106,8 +106,8 @@ TEST(Switch, APauseIsHeardWhenItsFrameHasArrived) {
   world.fabric.run_until_idle();
   ASSERT_EQ(world.hosts[1].arrived.size(), 1u);
   EXPECT_EQ(world.hosts[1].arrived[0].at, asked + kFrame + kLink.delay + kOnWire + kLink.delay);
-  const LinkIndex down = world.fabric.link(world.fabric.uplink(1)).port()->back();
-  EXPECT_EQ(world.fabric.link(down).port()->paused_for(world.fabric.now()),
+  const LinkIndex down = world.fabric.link(world.fabric.uplink(1)).queue()->back();
+  EXPECT_EQ(world.fabric.link(down).queue()->paused_for(world.fabric.now()),
             asked + kFrame + kLink.delay - (kOnWire + kFrame + kLink.delay));
 }
 
@@ -128,7 +128,7 @@ TEST(Cable, APauseIsHeardWhenItsFrameHasArrived) {
   world.fabric.run_until_idle();
   ASSERT_EQ(world.hosts[1].arrived.size(), 20u);
   EXPECT_EQ(world.hosts[1].arrived[3].at, asked + kOnWire + kFrame + kLink.delay + kOnWire + kLink.delay);
-  EXPECT_EQ(world.fabric.link(world.fabric.uplink(0)).port()->paused_for(world.fabric.now()),
+  EXPECT_EQ(world.fabric.link(world.fabric.uplink(0)).queue()->paused_for(world.fabric.now()),
             asked + kOnWire + kFrame + kLink.delay - heard);
 }
 
@@ -207,14 +207,14 @@ TEST(Switch, PausesSpreadFromSwitchToSwitch) {
   fabric.pause_neighbour(1, true);
   for (std::uint32_t psn = 0; psn < kEach; ++psn) hosts[0].send(1, psn, kPayload);
   fabric.run_until_idle();
-  EXPECT_TRUE(fabric.link(between).port()->paused());
-  EXPECT_TRUE(fabric.link(fabric.uplink(0)).port()->paused());
-  EXPECT_GT(fabric.link(fabric.uplink(0)).port()->bytes(), 0u) << "the rest waits in the host";
+  EXPECT_TRUE(fabric.link(between).queue()->paused());
+  EXPECT_TRUE(fabric.link(fabric.uplink(0)).queue()->paused());
+  EXPECT_GT(fabric.link(fabric.uplink(0)).queue()->bytes(), 0u) << "the rest waits in the host";
   fabric.pause_neighbour(1, false);
   fabric.run_until_idle();
   EXPECT_EQ(hosts[1].arrived.size(), kEach);
   EXPECT_EQ(fabric.counters().no_room, 0u);
-  EXPECT_FALSE(fabric.link(fabric.uplink(0)).port()->paused());
+  EXPECT_FALSE(fabric.link(fabric.uplink(0)).queue()->paused());
 }
 
 TEST(Switch, TheSameSeedGivesTheSameRun) {

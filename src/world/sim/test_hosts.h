@@ -19,6 +19,8 @@ inline wire::Address test_address(HostIndex host) {
 
 class TestHost {
  public:
+  static constexpr bool kPostsToItself = true;
+
   struct Arrival {
     Time at;
     std::uint32_t psn;

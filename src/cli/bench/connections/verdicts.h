@@ -22,7 +22,7 @@ struct LoadVerdict {
   [[nodiscard]] bool met() const { return judged > 0 && held == judged; }
 };
 
-// Those of which the table has at least one point. A point that did not run is the worst there can be.
+// The verdicts of which the table has at least one point. A point that did not run is the worst there can be.
 [[nodiscard]] std::vector<LoadVerdict> verdicts_of(const LoadTable& table);
 
 // "udp srnic send, depth 128, 1024 queue pairs"

@@ -191,7 +191,7 @@ class Broker {
       return Trouble{EPROTO, "the broker that runs is of another version of Weft: end the programs that use it first"};
     }
     if (in.lacks_descriptors) return too_many_files();
-    if (lane_number == 0) return Trouble{ENOSPC, "all 126 places of this host's programs are taken"};
+    if (lane_number == 0) return Trouble{ENOSPC, "all 126 lane numbers of this network namespace are taken"};
     if (!is_sound(in) || member.lane_number != 0) return Trouble{EINVAL, "not a sound greeting"};
     return std::nullopt;
   }
@@ -265,7 +265,7 @@ class Broker {
       }
       groups_.close_door(lane_number);
       tell_all_of_departures();
-      for (Datagram& d : desk_.last_words(lane_number)) send(d);
+      for (GsiDatagram& d : desk_.last_words(lane_number)) send(d);
     }
     members_.erase(id);
     groups_.keep([&](const wire::Address& address) { return is_used(address); });
@@ -300,7 +300,7 @@ class Broker {
 
   // ---- ports and local peers ----------------------------------------------------------------------------------------
 
-  void bind(Member& member, const Service& wanted) {
+  void bind(Member& member, const BoundPort& wanted) {
     Message reply(Topic::bound);
     reply.service = wanted;
     const auto port = member.lane_number != 0
@@ -356,8 +356,8 @@ class Broker {
     asker.talk.say(reply);
   }
 
-  // Both are told, or neither: who writes into a ring that nobody reads loses all that it sends. One who does not take
-  // what we say may do so later; until then they have UDP.
+  // Both lanes are told, or neither: who writes into a ring that nobody reads loses all that it sends. One who does not
+  // take what we say may do so later; until then they have UDP.
   [[nodiscard]] bool acquaint(Member& asker, Member& other, const LocalPeerInfo& wanted) {
     // The last one at a lane number must have gone before another is met there.
     if (!tell_of_departures(asker) || !tell_of_departures(other)) return false;
@@ -392,9 +392,9 @@ class Broker {
     return {channel, local_peer.shared_status.get(), local_peer.wake.get()};
   }
 
-  // Of two who are told of each other for the first time, a new one. Of others the same: one of them may not have been
-  // able to take it, for want of descriptors. Below 0: they have it, and we do not any more. Nothing: there is none to
-  // be had.
+  // The descriptor of a channel between two lanes. The first time it is a new channel, later the same one, because one
+  // of them may not have been able to take it, for want of descriptors. Below 0: the lanes have the channel, and the
+  // broker does not any more. Nothing: no channel can be had.
   [[nodiscard]] std::optional<int> channel_between(const Places& two) {
     const auto [it, fresh] = channels_.try_emplace(two);
     if (!fresh) return it->second.get();
@@ -447,7 +447,7 @@ class Broker {
     if (d.lane_number != 0 && by_number_[d.lane_number] != nullptr) deliver(*by_number_[d.lane_number], flow, datagram);
     if (d.reply) send(*d.reply);
   }
-  void send(const Datagram& d) {
+  void send(const GsiDatagram& d) {
     const SocketGroups::Group* const group = groups_.find(d.flow.source, wire::UdpPort::roce);
     if (group == nullptr) return;
     const SocketAddress to = socket_address(d.flow.destination, wire::kRocePort);
@@ -468,7 +468,7 @@ class Broker {
       for (std::uint32_t i = 0; i < member->hello.address_count; ++i) {
         addresses.push_back(text_of(member->hello.addresses[i]));
       }
-      lanes.push_back({{"place", member->lane_number},
+      lanes.push_back({{"lane_number", member->lane_number},
                        {"process", member->hello.process},
                        {"program", name_of(member->hello)},
                        {"addresses", addresses},

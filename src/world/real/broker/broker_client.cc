@@ -106,8 +106,8 @@ tl::expected<Conversation, Trouble> reach_broker() {
   const Time until = clock_now() + kStartWithin;
   Time started = 0;
   for (Time pause = microseconds(200);; pause = std::min(2 * pause, milliseconds(20))) {
-    auto line = find_broker();
-    if (line || line.error().code != ECONNREFUSED) return line;
+    auto conversation = find_broker();
+    if (conversation || conversation.error().code != ECONNREFUSED) return conversation;
     // Again after a while: the one we started may have found an old one that was just about to leave.
     if (started == 0 || clock_now() - started > kStartAgain) {
       if (const auto good = start_one(); !good) return tl::unexpected(good.error());
@@ -120,10 +120,10 @@ tl::expected<Conversation, Trouble> reach_broker() {
   }
 }
 
-Trouble silence(const Conversation& line) {
+Trouble silence(const Conversation& conversation) {
   return {ETIMEDOUT, fmt::format("the broker ({}) has not answered for {} s: is it stopped, or has it too many "
                                  "files open?",
-                                 text_of_other(line.fd()), kAnswerWithin / 1000)};
+                                 text_of_other(conversation.fd()), kAnswerWithin / 1000)};
 }
 
 // As much of a text as there is room for, and no part of a character of UTF-8: these are of four bytes at most.
@@ -149,7 +149,8 @@ Message greeting(const BrokerClient::Self& self) {
   return m;
 }
 
-// Of the lane that was asked for, whichever side asked. That it has left (no descriptors) is news, not an answer.
+// Does this introduce the lane that was asked for, whichever side asked? That it has left (no descriptors) is news, and
+// no answer.
 bool is_introduction(const Incoming& in, const Message& question) {
   const bool tells = in.message.code != 0 || !in.descriptors.empty();
   return tells && in.message.local_peer.lane_number == question.local_peer.lane_number;
@@ -194,11 +195,11 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
   const Time until = clock_now() + kFreeWithin;
   // A broker may be about to leave just as we call: then there is no answer, and the next try starts another.
   for (int tries = 0; tries < 5; ++tries) {
-    auto line = reach_broker();
-    if (!line) return tl::unexpected(line.error());
-    if (!line->say(greeting(self), {}, std::array{self.shared_status, self.wake})) continue;
-    auto in = line->wait(kAnswerWithin);
-    if (!in && !line->over()) return tl::unexpected(silence(*line));
+    auto conversation = reach_broker();
+    if (!conversation) return tl::unexpected(conversation.error());
+    if (!conversation->say(greeting(self), {}, std::array{self.shared_status, self.wake})) continue;
+    auto in = conversation->wait(kAnswerWithin);
+    if (!in && !conversation->over()) return tl::unexpected(silence(*conversation));
     if (!in) continue;
     if (in->message.topic != Topic::welcome)
       return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
@@ -213,10 +214,10 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     if (in->descriptors.size() < sockets) return tl::unexpected(Trouble{EPROTO, "the broker gave too few sockets"});
     const auto lane_number = static_cast<std::uint8_t>(in->message.lane_number);
     if (self.lane_number != 0 && lane_number != self.lane_number)
-      return tl::unexpected(Trouble{EPROTO, "the broker gave another place"});
+      return tl::unexpected(Trouble{EPROTO, "the broker gave another lane number"});
     const std::lock_guard guard(lock_);
-    if (!claim_ports(*line)) continue;
-    line_ = std::move(*line);
+    if (!claim_ports(*conversation)) continue;
+    conversation_ = std::move(*conversation);
     silent_ = false;
     // One that comes back has its lock still.
     if (in->descriptors.size() > sockets) number_lock_ = std::move(in->descriptors.back());
@@ -228,32 +229,32 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
 
 void BrokerClient::leave() {
   const std::lock_guard guard(lock_);
-  line_ = {};
+  conversation_ = {};
   number_lock_.reset();
   kept_.clear();
 }
 
 // What the last broker knew of our ports. One that somebody else has taken meanwhile is theirs.
-bool BrokerClient::claim_ports(Conversation& line) {
-  for (const Service& port : ports_) {
+bool BrokerClient::claim_ports(Conversation& conversation) {
+  for (const BoundPort& port : ports_) {
     Message bind(Topic::bind);
     bind.service = port;
-    if (!line.say(bind) || !line.wait(kAnswerWithin)) return false;
+    if (!conversation.say(bind) || !conversation.wait(kAnswerWithin)) return false;
     Message listen(Topic::listen);
     listen.service = port;
-    if (port.on != 0 && !line.say(listen)) return false;
+    if (port.on != 0 && !conversation.say(listen)) return false;
   }
   return true;
 }
 
 void BrokerClient::remember(const Message& said) {
-  const auto same = [&](const Service& s) {
+  const auto same = [&](const BoundPort& s) {
     return s.space == said.service.space && s.port == said.service.port && s.address == said.service.address;
   };
   if (said.topic == Topic::bound && said.code == 0) {
     ports_.push_back(said.service);
   } else if (said.topic == Topic::listen) {
-    for (Service& s : ports_) s.on = same(s) ? said.service.on : s.on;
+    for (BoundPort& s : ports_) s.on = same(s) ? said.service.on : s.on;
   } else if (said.topic == Topic::release) {
     const auto found = std::find_if(ports_.begin(), ports_.end(), same);
     if (found != ports_.end()) ports_.erase(found);
@@ -265,8 +266,8 @@ void BrokerClient::set_bell(int eventfd) {
   bell_ = eventfd;
 }
 
-// The line is whose turn it is. Who hears the bell for what was kept meanwhile finds the line in use and goes to sleep
-// again; so the bell is rung once more when the line is free.
+// One thread at a time talks with the broker. Another one that hears the bell, because something was kept meanwhile,
+// finds the conversation in use and goes to sleep again; so the bell is rung once more when it is free.
 class BrokerClient::Turn {
  public:
   explicit Turn(BrokerClient& client) : client_(client), guard_(client.lock_) {}
@@ -298,28 +299,28 @@ bool BrokerClient::has_kept_end_of(std::uint32_t lane_number) const {
 
 std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer) {
   const Turn turn(*this);
-  if (!line_ || !line_.say(question)) return std::nullopt;
+  if (!conversation_ || !conversation_.say(question)) return std::nullopt;
   return answer_to(question, answer, kAnswerWithin);
 }
 
 std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
   const Turn turn(*this, std::try_to_lock);
-  if (!turn || silent_ || !line_ || !line_.say_at_once(question, {})) return std::nullopt;
+  if (!turn || silent_ || !conversation_ || !conversation_.say_at_once(question, {})) return std::nullopt;
   return answer_to(question, answer, kMoment);
 }
 
 std::optional<Incoming> BrokerClient::call_at_a_glance(const Message& question, Topic answer) {
   const Turn turn(*this, std::try_to_lock);
-  if (!turn || !line_ || !line_.say_at_once(question, {}) || silent_) return std::nullopt;
+  if (!turn || !conversation_ || !conversation_.say_at_once(question, {}) || silent_) return std::nullopt;
   return answer_to(question, answer, kGlance);
 }
 
 std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic answer, int milliseconds) {
   const Time until = clock_now() + real::milliseconds(milliseconds);
   for (Time left = until - clock_now(); left > 0; left = until - clock_now()) {
-    auto in = line_.wait(static_cast<int>(left / real::milliseconds(1)) + 1);
+    auto in = conversation_.wait(static_cast<int>(left / real::milliseconds(1)) + 1);
     if (!in) {
-      if (line_.over()) return std::nullopt;
+      if (conversation_.over()) return std::nullopt;
       continue;
     }
     silent_ = false;
@@ -341,12 +342,12 @@ std::optional<Incoming> BrokerClient::answer_to(const Message& question, Topic a
 void BrokerClient::say(const Message& message, std::string_view text) {
   const Turn turn(*this);
   remember(message);
-  if (line_) (void)line_.say(message, text);
+  if (conversation_) (void)conversation_.say(message, text);
 }
 
 bool BrokerClient::say_at_once(const Message& message, std::string_view text) {
   const Turn turn(*this, std::try_to_lock);  // another thread may be waiting for an answer
-  return turn && line_ && line_.say_at_once(message, text);
+  return turn && conversation_ && conversation_.say_at_once(message, text);
 }
 
 std::optional<Incoming> BrokerClient::hear() {
@@ -357,8 +358,8 @@ std::optional<Incoming> BrokerClient::hear() {
     kept_.pop_front();
     return in;
   }
-  if (!line_) return std::nullopt;
-  auto in = line_.hear();
+  if (!conversation_) return std::nullopt;
+  auto in = conversation_.hear();
   if (in) silent_ = false;
   return in;
 }
@@ -370,8 +371,8 @@ std::optional<Incoming> BrokerClient::hear_first(Predicate&& is_it) {
     kept_.erase(first);
     return in;
   }
-  while (line_) {
-    auto in = line_.hear();
+  while (conversation_) {
+    auto in = conversation_.hear();
     if (in) silent_ = false;
     if (!in || is_it(*in)) return in;
     keep(std::move(*in));
@@ -395,7 +396,7 @@ std::optional<Incoming> BrokerClient::hear_introduction() {
 
 bool BrokerClient::over() {
   const Turn turn(*this, std::try_to_lock);
-  return turn && line_.over();
+  return turn && conversation_.over();
 }
 
 }  // namespace weft::real

@@ -1,4 +1,4 @@
-// A lane's line to the broker: joining, calls that wait for an answer, and what the broker says by itself.
+// A lane as the broker's client: joining, calls that wait for an answer, and what the broker says by itself.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ namespace weft::real {
 class BrokerClient {
  public:
   BrokerClient() = default;
-  explicit BrokerClient(Conversation line) : line_(std::move(line)) {}  // for tests: somebody else has joined
+  explicit BrokerClient(Conversation conversation)
+      : conversation_(std::move(conversation)) {}  // for tests: somebody else has joined
 
   struct Joined {
     std::uint8_t lane_number = 0;
@@ -39,7 +40,7 @@ class BrokerClient {
   // Is there a broker? Starts one if not.
   [[nodiscard]] static bool is_there();
 
-  [[nodiscard]] int fd() const { return line_.fd(); }
+  [[nodiscard]] int fd() const { return conversation_.fd(); }
   // An eventfd that is rung whenever something is kept: fd() says nothing of it any more to whoever waits there.
   void set_bell(int eventfd);
   // Asks and waits; what arrives in between is kept for hear(). Empty: the broker is gone or silent, or what it said
@@ -50,18 +51,19 @@ class BrokerClient {
   // The same, but it asks a silent broker, too, and hardly waits: an answer that is late is for hear().
   [[nodiscard]] std::optional<Incoming> call_at_a_glance(const Message& question, Topic answer);
   void say(const Message& message, std::string_view text = {});
-  // For whoever must not wait. False: it was not said, because there is no room, or the line is in use.
+  // For whoever must not wait. False: it was not said; there is no room, or another thread talks with the broker.
   [[nodiscard]] bool say_at_once(const Message& message, std::string_view text);
   // Something that the broker said by itself, if there is any. Nothing, too, while somebody waits for an answer: this
   // and what follows never wait. The bell is rung for what that one keeps.
   [[nodiscard]] std::optional<Incoming> hear();
   // The same, of one topic only, what was kept first: the others are kept for hear().
   [[nodiscard]] std::optional<Incoming> hear_only(Topic topic);
-  // Of a lane that has come, what was kept first; all else is kept for hear(), the end of a lane first of all.
+  // The next introduction of a lane, in the order in which they came. All else is kept for hear(), and the end of a
+  // lane comes before it.
   [[nodiscard]] std::optional<Incoming> hear_introduction();
   [[nodiscard]] bool over();
   void abandon() {
-    line_.close();
+    conversation_.close();
     number_lock_.reset();
   }
 
@@ -69,7 +71,7 @@ class BrokerClient {
   class Turn;
 
   void remember(const Message& said);
-  [[nodiscard]] bool claim_ports(Conversation& line);
+  [[nodiscard]] bool claim_ports(Conversation& conversation);
   void keep(Incoming in);
   [[nodiscard]] bool has_kept_end_of(std::uint32_t lane_number) const;
   // What is kept first. Whatever else arrives is kept.
@@ -78,10 +80,10 @@ class BrokerClient {
   [[nodiscard]] std::optional<Incoming> answer_to(const Message& question, Topic answer, int milliseconds);
 
   std::mutex lock_;
-  Conversation line_;
+  Conversation conversation_;
   Descriptor number_lock_;  // on our lane number: it outlives the broker
   int bell_ = -1;
-  std::vector<Service> ports_;  // ours: as often as they were bound, and whether we listen there
+  std::vector<BoundPort> ports_;  // ours: as often as they were bound, and whether we listen there
   std::deque<Incoming> kept_;
   bool silent_ = false;  // it has not answered the last call, and has said nothing since
 };

@@ -10,11 +10,13 @@
 namespace weft::real {
 namespace {
 
-class Line : public testing::Test {
+class Client : public testing::Test {
  protected:
-  static constexpr std::uint32_t kPlace = 7, kOther = 8;
+  static constexpr std::uint32_t kLane = 7, kOther = 8;
 
-  Line() : bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), line(connect_with_broker()) { line.set_bell(bell.get()); }
+  Client() : bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), client(connect_with_broker()) {
+    client.set_bell(bell.get());
+  }
 
   Conversation connect_with_broker() {
     std::array<int, 2> ends{-1, -1};
@@ -47,94 +49,94 @@ class Line : public testing::Test {
 
   Conversation broker;  // its end
   Descriptor bell;
-  BrokerClient line;
+  BrokerClient client;
 };
 
 // Bug: the lane's thread waits for the socket. A call had emptied it, and the thread slept on.
-TEST_F(Line, RingsForWhatArrivesDuringACall) {
+TEST_F(Client, RingsForWhatArrivesDuringACall) {
   EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
   EXPECT_TRUE(broker.say(about(Topic::bound, 0)));
-  EXPECT_TRUE(line.call(Message(Topic::bind), Topic::bound).has_value());
+  EXPECT_TRUE(client.call(Message(Topic::bind), Topic::bound).has_value());
   EXPECT_TRUE(has_rung());
-  expect_heard(line.hear(), Topic::asked, kOther, 0);
+  expect_heard(client.hear(), Topic::asked, kOther, 0);
 }
 
-TEST_F(Line, DoesNotRingForAnAnswer) {
+TEST_F(Client, DoesNotRingForAnAnswer) {
   EXPECT_TRUE(broker.say(about(Topic::bound, 0)));
-  EXPECT_TRUE(line.call(Message(Topic::bind), Topic::bound).has_value());
+  EXPECT_TRUE(client.call(Message(Topic::bind), Topic::bound).has_value());
   EXPECT_FALSE(has_rung());
-  EXPECT_FALSE(line.hear().has_value());
+  EXPECT_FALSE(client.hear().has_value());
 }
 
-TEST_F(Line, RingsForWhatOneTopicIsHeardAheadOf) {
+TEST_F(Client, RingsForWhatOneTopicIsHeardAheadOf) {
   EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
-  introduce(kPlace);
-  expect_heard(line.hear_only(Topic::met), Topic::met, kPlace, 3);
+  introduce(kLane);
+  expect_heard(client.hear_only(Topic::met), Topic::met, kLane, 3);
   EXPECT_TRUE(has_rung());
-  expect_heard(line.hear(), Topic::asked, kOther, 0);
+  expect_heard(client.hear(), Topic::asked, kOther, 0);
 }
 
-TEST_F(Line, HearsOfOneTopicWhatIsKeptFirst) {
-  say_gone(kPlace);
+TEST_F(Client, HearsOfOneTopicWhatIsKeptFirst) {
+  say_gone(kLane);
   EXPECT_TRUE(broker.say(about(Topic::bound, 0)));
-  EXPECT_TRUE(line.call(Message(Topic::bind), Topic::bound).has_value());
-  introduce(kPlace);
-  expect_heard(line.hear_only(Topic::met), Topic::met, kPlace, 0);
-  expect_heard(line.hear_only(Topic::met), Topic::met, kPlace, 3);
+  EXPECT_TRUE(client.call(Message(Topic::bind), Topic::bound).has_value());
+  introduce(kLane);
+  expect_heard(client.hear_only(Topic::met), Topic::met, kLane, 0);
+  expect_heard(client.hear_only(Topic::met), Topic::met, kLane, 3);
 }
 
 // The next owner of a lane number would be taken for the last one, and be gone as soon as it was met.
-TEST_F(Line, MeetsAPlacesNextOwnerAfterTheEndOfTheLast) {
-  say_gone(kPlace);
-  introduce(kPlace);
-  EXPECT_FALSE(line.call(about(Topic::meet, kPlace), Topic::met).has_value());
+TEST_F(Client, MeetsAPlacesNextOwnerAfterTheEndOfTheLast) {
+  say_gone(kLane);
+  introduce(kLane);
+  EXPECT_FALSE(client.call(about(Topic::meet, kLane), Topic::met).has_value());
   EXPECT_TRUE(has_rung());
-  expect_heard(line.hear(), Topic::met, kPlace, 0);
-  expect_heard(line.hear(), Topic::met, kPlace, 3);
+  expect_heard(client.hear(), Topic::met, kLane, 0);
+  expect_heard(client.hear(), Topic::met, kLane, 3);
 }
 
 // Bug: while the broker was stopped, packets waited for it again and again, five seconds each time.
-TEST_F(Line, AsksASilentBrokerOnceInPassing) {
-  EXPECT_FALSE(line.call_in_passing(about(Topic::meet, kPlace), Topic::met).has_value());
-  EXPECT_FALSE(line.call_in_passing(about(Topic::meet, kOther), Topic::met).has_value());
+TEST_F(Client, AsksASilentBrokerOnceInPassing) {
+  EXPECT_FALSE(client.call_in_passing(about(Topic::meet, kLane), Topic::met).has_value());
+  EXPECT_FALSE(client.call_in_passing(about(Topic::meet, kOther), Topic::met).has_value());
   const auto asked = broker.hear();
   ASSERT_TRUE(asked.has_value());
-  EXPECT_EQ(asked->message.local_peer.lane_number, kPlace);
+  EXPECT_EQ(asked->message.local_peer.lane_number, kLane);
   EXPECT_FALSE(broker.hear().has_value());
   // It speaks again, and is asked again.
-  introduce(kPlace);
-  expect_heard(line.hear(), Topic::met, kPlace, 3);
+  introduce(kLane);
+  expect_heard(client.hear(), Topic::met, kLane, 3);
   introduce(kOther);
-  expect_heard(line.call_in_passing(about(Topic::meet, kOther), Topic::met), Topic::met, kOther, 3);
+  expect_heard(client.call_in_passing(about(Topic::meet, kOther), Topic::met), Topic::met, kOther, 3);
 }
 
 // Whoever is in the midst of receiving can meet somebody, and part from nobody.
-TEST_F(Line, HearsIntroductionsAheadOfAllElse) {
+TEST_F(Client, HearsIntroductionsAheadOfAllElse) {
   EXPECT_TRUE(broker.say(about(Topic::asked, kOther)));
   say_gone(kOther);
-  introduce(kPlace);
-  expect_heard(line.hear_introduction(), Topic::met, kPlace, 3);
-  EXPECT_FALSE(line.hear_introduction().has_value());
+  introduce(kLane);
+  expect_heard(client.hear_introduction(), Topic::met, kLane, 3);
+  EXPECT_FALSE(client.hear_introduction().has_value());
   EXPECT_TRUE(has_rung());
-  expect_heard(line.hear(), Topic::asked, kOther, 0);
-  expect_heard(line.hear(), Topic::met, kOther, 0);
+  expect_heard(client.hear(), Topic::asked, kOther, 0);
+  expect_heard(client.hear(), Topic::met, kOther, 0);
 }
 
-TEST_F(Line, HearsNoIntroductionAheadOfTheEndOfThePlacesLastOwner) {
-  say_gone(kPlace);
-  introduce(kPlace);
+TEST_F(Client, HearsNoIntroductionAheadOfTheEndOfThePlacesLastOwner) {
+  say_gone(kLane);
+  introduce(kLane);
   introduce(kOther);
-  expect_heard(line.hear_introduction(), Topic::met, kOther, 3);
-  EXPECT_FALSE(line.hear_introduction().has_value());
-  expect_heard(line.hear(), Topic::met, kPlace, 0);
-  expect_heard(line.hear_introduction(), Topic::met, kPlace, 3);
+  expect_heard(client.hear_introduction(), Topic::met, kOther, 3);
+  EXPECT_FALSE(client.hear_introduction().has_value());
+  expect_heard(client.hear(), Topic::met, kLane, 0);
+  expect_heard(client.hear_introduction(), Topic::met, kLane, 3);
 }
 
-TEST_F(Line, MeetsALaneThoughAnotherHasEnded) {
+TEST_F(Client, MeetsALaneThoughAnotherHasEnded) {
   say_gone(kOther);
-  introduce(kPlace);
-  expect_heard(line.call(about(Topic::meet, kPlace), Topic::met), Topic::met, kPlace, 3);
-  expect_heard(line.hear(), Topic::met, kOther, 0);
+  introduce(kLane);
+  expect_heard(client.call(about(Topic::meet, kLane), Topic::met), Topic::met, kLane, 3);
+  expect_heard(client.hear(), Topic::met, kOther, 0);
 }
 
 }  // namespace

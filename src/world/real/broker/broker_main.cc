@@ -12,7 +12,7 @@
 int main(int argc, char**) {
   if (argc > 1) {
     std::puts(
-        "weft-broker: hands the programs of one user their places on a shared address. Takes no arguments; "
+        "weft-broker: hands the programs of one user their lanes of a shared address. Takes no arguments; "
         "programs start it by themselves.");
     return 2;
   }

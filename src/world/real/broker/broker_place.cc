@@ -28,7 +28,7 @@ constexpr int kTries = 16;     // others may leave the folder, and remove it, wh
 std::string session_folder() { return fmt::format("/run/user/{}", geteuid()); }
 std::string own_folder() { return fmt::format("/tmp/weft-broker-{}", geteuid()); }
 
-// Of the network namespace: the number is not another's as long as somebody is in it, as a broker is.
+// The network namespace's number. It is no other namespace's as long as somebody is in this one, as a broker is.
 ino_t network_namespace() {
   struct stat facts {};
   return ::stat("/proc/self/ns/net", &facts) == 0 ? facts.st_ino : 0;
@@ -56,8 +56,8 @@ Descriptor lock_file(const std::string& path, int flags) {
   return {};
 }
 
-// Of open file descriptions, and not of processes: it goes with its descriptors, from hand to hand. The first byte is
-// nobody's, as lane numbers are from 1 on.
+// A lock that belongs to an open file description and not to a process: it goes with its descriptors, from hand to
+// hand. Nobody locks the first byte, as lane numbers begin at 1.
 struct flock byte_lock(off_t byte, off_t bytes) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -72,7 +72,7 @@ bool has_byte_lock(int file, off_t byte, off_t bytes) {
 }
 constexpr off_t kAllBytes = 0;  // to the end, wherever that is
 
-// Of brokers that were killed, in network namespaces that may be gone, with all their lanes.
+// Removes the files of brokers that were killed, in network namespaces that may be gone, with all their lanes.
 void remove_leftovers(const std::string& folder) {
   std::error_code error;
   for (const fs::directory_entry& one : fs::directory_iterator(folder, error)) {

@@ -33,7 +33,7 @@ bool is_ours(int socket) {
   return other && (other->uid == geteuid() || other->uid == 0);
 }
 
-// Neither a call nor a word waits for ever for one who takes none.
+// A socket on which neither connecting nor sending waits for ever for a peer who takes nothing.
 Descriptor open_socket() {
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const timeval patience{kAnswerWithin / 1000, 0};

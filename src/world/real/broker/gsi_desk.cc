@@ -22,7 +22,7 @@ std::uint8_t lane_of_id(std::uint32_t id) { return static_cast<std::uint8_t>(id 
 
 }  // namespace
 
-Datagram GsiDesk::reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body) {
+GsiDatagram GsiDesk::reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body) {
   std::array<std::byte, wire::kMadBytes> mad{};
   wire::encode_cm({.transaction = transaction, .body = body}, mad);
   return {back(flow), build_gsi(back(flow), psn_++, mad)};
@@ -70,7 +70,7 @@ GsiDesk::Decision GsiDesk::judge_vendor(const wire::Flow& flow, const wire::Vend
   std::array<std::byte, wire::kMadBytes> mad{};
   const Spoken spoken = present.spoken(flow.destination, lane_number);
   wire::encode_vendor(wire::answer_to(m, spoken.versions, spoken.roles, spoken.connections), mad);
-  return {lane_number, Datagram{back(flow), build_gsi(back(flow), psn_++, mad)}};
+  return {lane_number, GsiDatagram{back(flow), build_gsi(back(flow), psn_++, mad)}};
 }
 
 GsiDesk::Decision GsiDesk::judge_cm(const wire::Flow& flow, const wire::CmMessage& m, const Services& services,
@@ -111,8 +111,8 @@ GsiDesk::Decision GsiDesk::judge_cm(const wire::Flow& flow, const wire::CmMessag
   return d;
 }
 
-std::vector<Datagram> GsiDesk::last_words(std::uint8_t lane_number) {
-  std::vector<Datagram> out;
+std::vector<GsiDatagram> GsiDesk::last_words(std::uint8_t lane_number) {
+  std::vector<GsiDatagram> out;
   links_.take_if([&](std::uint32_t our_id, const Link& link) {
     if (lane_of_id(our_id) != lane_number) return false;
     out.push_back(

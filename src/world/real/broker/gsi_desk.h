@@ -17,7 +17,7 @@
 
 namespace weft::real {
 
-struct Datagram {
+struct GsiDatagram {
   wire::Flow flow;
   std::array<std::byte, kGsiBytes> bytes;
 };
@@ -33,7 +33,7 @@ class GsiDesk {
  public:
   struct Decision {
     std::uint8_t lane_number = 0;  // of the program it is for; 0: nobody's
-    std::optional<Datagram> reply;
+    std::optional<GsiDatagram> reply;
   };
   // Who is there, as the broker knows.
   struct Present {
@@ -43,7 +43,7 @@ class GsiDesk {
   [[nodiscard]] Decision judge(const wire::Flow& flow, std::string_view datagram, const Services& services,
                                const Present& present);
   // A program is gone. Its peers would wait for ever: as a kernel does for a dead process, we disconnect for it.
-  [[nodiscard]] std::vector<Datagram> last_words(std::uint8_t lane_number);
+  [[nodiscard]] std::vector<GsiDatagram> last_words(std::uint8_t lane_number);
 
  private:
   // What a DREQ needs. Seen on the way in: a REP tells of the connections we asked for, REQ and RTU of the others.
@@ -63,7 +63,7 @@ class GsiDesk {
                                   const Present& present);
   [[nodiscard]] Decision judge_vendor(const wire::Flow& flow, const wire::VendorMad& m, const Present& present);
   void note(const wire::Flow& flow, const wire::CmMessage& m, std::uint8_t lane_number);
-  [[nodiscard]] Datagram reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body);
+  [[nodiscard]] GsiDatagram reply_to(const wire::Flow& flow, std::uint64_t transaction, const wire::CmBody& body);
 
   // Messages can be forged. So what one peer says adds, changes or removes nothing of what another has said.
   PeerTable<Link> links_{kMaxLinks, kMaxLinksOfAPeer};   // by our id

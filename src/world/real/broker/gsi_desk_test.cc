@@ -34,7 +34,7 @@ class Desk : public testing::Test {
   // The program is killed: how many connections the peer hears the end of.
   std::size_t told(const wire::Address& peer) {
     std::size_t out = 0;
-    for (const Datagram& d : desk.last_words(kLane)) out += d.flow.destination == peer ? 1 : 0;
+    for (const GsiDatagram& d : desk.last_words(kLane)) out += d.flow.destination == peer ? 1 : 0;
     return out;
   }
 

@@ -43,7 +43,7 @@ struct Hello {
   std::uint32_t address_count = 0;
   std::array<wire::Address, kMaxAddresses> addresses{};
 };
-struct Service {
+struct BoundPort {
   std::uint16_t space = 0, port = 0;
   std::uint32_t on = 0;  // listen
   wire::Address address{};
@@ -68,7 +68,7 @@ struct Message {
       0;  // errno, in answers; in a hello, the lane number that the lane had with a broker that is no more
   union {
     Hello hello;
-    Service service;
+    BoundPort service;
     LocalPeerInfo local_peer;
     Ticket ticket;
     wire::Flow flow;

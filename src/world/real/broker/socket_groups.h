@@ -35,7 +35,7 @@ class SocketGroups {
   [[nodiscard]] tl::expected<std::vector<int>, Trouble> sockets_of(std::span<const wire::Address> addresses,
                                                                    std::span<const wire::UdpPort> ports,
                                                                    std::uint8_t lane_number);
-  // They take in what is for this lane. Sockets and ports as above.
+  // The sockets take in what is for this lane. Sockets and ports as above.
   static void admit(std::span<const int> sockets, std::span<const wire::UdpPort> ports, std::uint8_t lane_number);
   // What is for a lane that has left is not kept for the next.
   void close_door(std::uint8_t lane_number);

@@ -11,18 +11,18 @@ namespace weft::real {
 
 [[nodiscard]] host::DeviceConfig device_config(const Settings& settings, std::pmr::memory_resource& memory);
 
-// Of its connections. Undecided: each finds out what its peer speaks.
+// What the lane's connections speak. Undecided: each finds out what its peer speaks.
 [[nodiscard]] inline nic::Dialect dialect_of(const Settings& settings) {
   if (settings.transport == TransportChoice::srnic) return nic::Dialect::srnic;
   if (settings.transport == TransportChoice::star) return nic::Dialect::star;
   return settings.transport == TransportChoice::roce ? nic::Dialect::roce : nic::Dialect::undecided;
 }
-// Of srnic, that its connections may speak.
+// The versions of srnic that the lane's connections may speak.
 [[nodiscard]] inline wire::DialectVersions versions_of(const Settings& settings) {
   const bool speaks = settings.transport == TransportChoice::automatic || settings.transport == TransportChoice::srnic;
   return speaks ? wire::kDialectVersions : wire::DialectVersions{};
 }
-// Of StaR: that all its connections play, or that it chooses for each of them.
+// StaR's roles: the one that all the lane's connections play, or that the lane chooses one for each of them.
 [[nodiscard]] inline wire::StarRoles roles_of(const Settings& settings) {
   using Roles = wire::StarRoles;
   if (settings.transport == TransportChoice::automatic) return {Roles::kFollows | Roles::kChooses};

@@ -17,7 +17,7 @@ namespace weft::real {
 
 class Effects {
  public:
-  static constexpr nic::Capabilities kCapabilities{.bursts = true, .clock = true};
+  static constexpr nic::Capabilities kCapabilities{.bursts = true, .clock = true, .journal = true};
 
   Effects(host::Device& device, Port& port, Inspection& inspection, LaneOwner& owner, Journal& journal,
           LaneClock& clock)
@@ -40,7 +40,7 @@ class Effects {
     const bool armed = device_.card().cqs[cq].armed != nic::Notify::none;
     nic::reveal(device_.card(), *this, armed ? look_at_clock() : now_, cq);
   }
-  void notify(const nic::Event& event) {
+  void notify(const nic::HostEvent& event) {
     device_.on_event(event);
     if (event.kind != nic::EventKind::completion) return owner_.on_async_event();
     if (const std::uint32_t channel = device_.channel_of(event.number); channel != nic::kNone) {

@@ -209,7 +209,7 @@ void Lane::Engine::send_or_wait(Time now, Answers answers, bool seen) {
   const bool waits =
       answers != Answers::no && policy_.waits_for_answer(seen, device_.card().counters.get(nic::Counter::rcvd_pkts));
   if (!waits && card_.has_work()) return transmit(now);
-  // That is for what is owed. What the card has said at once leaves at once: that a packet has filled a gap.
+  // Only an owed ACK waits. What the card has said at once leaves at once: that a packet has filled a gap.
   if (port_.holds_unsent()) [[unlikely]]
     port_.flush();
   if (sleeping_) [[unlikely]]

@@ -23,13 +23,13 @@ nic::Dialect dialect_of(Outcome outcome) {
 
 Negotiation::Facts facts_of(const LocalPeerInfo& about) { return {about.roles, about.connections}; }
 
-// It knows its peer's address and number, and has not been told what to speak.
+// Does the queue pair know its peer's address and number, and has not been told what to speak?
 bool awaits_dialect(const nic::Context& c) {
   return c.dialect == nic::Dialect::undecided && c.state != nic::QpState::reset && c.state != nic::QpState::init &&
          c.state != nic::QpState::error;
 }
 
-// It knows who its peer is, and has heard nothing of it in StaR.
+// Does the queue pair know who its peer is, and has heard nothing of it in StaR?
 bool awaits_partner(const host::QueuePair& qp) {
   const nic::QpState s = qp.state();
   return qp.options().role != host::StarRole::none && s != nic::QpState::reset && s != nic::QpState::init &&
@@ -100,7 +100,7 @@ void Lane::Engine::look_for_partner(Time now, const nic::Context& c) {
   begin_to_ask(now, connection, answer.has_value());
 }
 
-// It does not play the other role: this is known before anybody waits for it.
+// Breaks a queue pair whose peer does not play the other role, before anybody waits for it.
 void Lane::Engine::judge_partner(host::QueuePair& qp, wire::StarRoles peers) {
   const nic::Context& c = qp.context();
   const host::StarRole role = qp.options().role;

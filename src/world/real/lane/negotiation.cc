@@ -98,7 +98,8 @@ Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::ui
   return {.peer = peer, .outcome = entry.outcome, .roles = facts.roles, .connections = facts.connections};
 }
 
-// Nobody at this address has answered, or somebody who knows nothing of it: no lane number of it needs to be asked now.
+// Nobody at this address has answered, or somebody who does not know the question: no lane number of this address needs
+// to be asked now.
 void Negotiation::fall_silent(Time now, const Peer& peer) {
   silent_[peer.address] = now;
   std::erase_if(entries_, [&](const auto& e) { return e.first.address == peer.address && e.second.asking; });

@@ -62,7 +62,7 @@ class Negotiation {
 
   explicit Negotiation(wire::DialectVersions own) : own_(own) {}
 
-  // Of StaR, that this lane's queue pairs play.
+  // The roles of StaR that this lane's queue pairs play.
   void set_roles(wire::StarRoles own) { own_roles_ = own; }
 
   [[nodiscard]] static Peer peer_of(const Connection& c);

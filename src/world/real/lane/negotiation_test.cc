@@ -151,8 +151,8 @@ TEST(Negotiation, ASilentPeerGetsRoceAndOnlyTheFirstConnectionWaits) {
   EXPECT_EQ(end, Negotiation::kFirstWait * 31);
   ASSERT_EQ(side.settled.size(), 1U);
   EXPECT_EQ(side.settled[0].outcome, Outcome::roce);
-  EXPECT_TRUE(side.settled[0].all_lanes) << "a foreign card's numbers say nothing of places";
-  EXPECT_EQ(side.wants(end + seconds(1), connection(1, 77)), Outcome::roce) << "another place of the same address";
+  EXPECT_TRUE(side.settled[0].all_lanes) << "a foreign card's numbers say nothing of lanes";
+  EXPECT_EQ(side.wants(end + seconds(1), connection(1, 77)), Outcome::roce) << "another lane of the same address";
   EXPECT_EQ(side.asked.size(), Negotiation::kTries);
   // Much later it is asked again, and nobody waits.
   EXPECT_EQ(side.wants(end + seconds(60), connection()), Outcome::roce);
@@ -234,7 +234,7 @@ TEST(Negotiation, NobodyElsesAnswerCounts) {
   EXPECT_EQ(side.negotiation.on_answer(0, kThere, answer).outcome, Outcome::unknown) << "to another question";
   answer.transaction ^= 1;
   answer.about = number(3);
-  EXPECT_EQ(side.negotiation.on_answer(0, kThere, answer).outcome, Outcome::unknown) << "about another place";
+  EXPECT_EQ(side.negotiation.on_answer(0, kThere, answer).outcome, Outcome::unknown) << "about another lane";
 }
 
 TEST(Negotiation, ALocalPeerNeedsNoQuestion) {

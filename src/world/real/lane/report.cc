@@ -185,7 +185,7 @@ std::string Lane::Engine::report(const std::string& question) {
                  {"not_sent", port_.not_sent()},
                  {"lost_on_purpose", inspection_.lost_on_purpose()},
                  {"not_handed_on", not_handed_on_},
-                 {"neighbours", port_.local_peers()},
+                 {"local_peers", port_.local_peers()},
                  {"driver", policy_.program_drives() ? "program" : "thread"}};
   out["dialects"] = dialects_of(device_);
   if (question == "qps") {

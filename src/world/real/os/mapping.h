@@ -15,7 +15,7 @@
 
 namespace weft::real {
 
-// Of this size for ever, whoever has a descriptor of it. Empty, and errno, if there is none to be had.
+// Memory that keeps this size for ever, whoever has a descriptor of it. Empty, and errno, if there is none to be had.
 inline Descriptor make_shared_memory(const char* name, std::size_t bytes) {
   Descriptor memory(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool made = memory && ftruncate(memory.get(), static_cast<off_t>(bytes)) == 0 &&

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "support/patience.h"
 #include "world/real/os/time.h"
 #include "world/real/port/port.h"
 #include "world/real/udp/roce_socket.h"
@@ -41,34 +42,35 @@ Descriptor own_socket() {
   return socket;
 }
 
-void send_to_place(const Descriptor& from, std::uint8_t lane_number) {
+void send_to_lane(const Descriptor& from, std::uint8_t lane_number) {
   std::array<std::byte, 64> packet{};
   packet[5] = static_cast<std::byte>(lane_number << 1);  // where the destination's lane number is
   EXPECT_EQ(send(from.get(), packet.data(), packet.size(), 0), std::ssize(packet));
 }
 
-bool has_something(const Descriptor& socket) {
+bool has_something(const Descriptor& socket, int patience_milliseconds = 0) {
   std::array<std::byte, 64> packet{};
   pollfd ready{socket.get(), POLLIN, 0};
-  return poll(&ready, 1, 20) > 0 && recv(socket.get(), packet.data(), packet.size(), 0) > 0;
+  return poll(&ready, 1, patience_milliseconds) > 0 && recv(socket.get(), packet.data(), packet.size(), 0) > 0;
 }
+bool gets_something(const Descriptor& socket) { return has_something(socket, kPatienceMilliseconds); }
 
 Descriptor group_socket() { return std::move(open_roce_socket(kHere).value()); }
 
-TEST(UdpLine, HearsOneSenderAndLeavesPlacesToTheGroup) {
+TEST(UdpLine, HearsOneSenderAndLeavesOthersToTheGroup) {
   const Descriptor zeroth = group_socket(), first = group_socket();
   const Descriptor one = own_socket(), another = own_socket();
   const Descriptor line = open_line(kHere, name_of(one.get()));
   ASSERT_TRUE(line);
-  send_to_place(one, 1);
-  EXPECT_TRUE(has_something(line));
-  send_to_place(another, 1);
-  EXPECT_TRUE(has_something(first)) << "another's";
+  send_to_lane(one, 1);
+  EXPECT_TRUE(gets_something(line));
+  send_to_lane(another, 1);
+  EXPECT_TRUE(gets_something(first)) << "another's";
   const Descriptor second = group_socket();
-  send_to_place(another, 2);
-  EXPECT_TRUE(has_something(second)) << "of the group's next member, whose index must be its place";
-  send_to_place(one, 0);
-  EXPECT_TRUE(has_something(line)) << "since there is one more in the group";
+  send_to_lane(another, 2);
+  EXPECT_TRUE(gets_something(second)) << "of the group's next member, whose index must be its lane number";
+  send_to_lane(one, 0);
+  EXPECT_TRUE(gets_something(line)) << "since there is one more in the group";
   EXPECT_FALSE(has_something(zeroth));
 }
 
@@ -124,7 +126,7 @@ class PortWithALocalPeer : public testing::Test {
   // One message after the other, each of which must arrive.
   void speak(const Descriptor& from, int messages) {
     for (; messages > 0; --messages) {
-      send_to_place(from, kOwnPlace);
+      send_to_lane(from, kOwnPlace);
       ASSERT_THAT(hear(10), ElementsAre(port_of(name_of(from.get()))));
     }
   }
@@ -161,7 +163,7 @@ class PortOfTwoAddresses : public PortWithALocalPeer {
 TEST_F(PortOfTwoAddresses, HearsByALineWhatIsForItsAddress) {
   speak(local_peer, kEnough);
   ASSERT_EQ(port.lines_taken(), 1U);
-  for (int i = 0; i < 20; ++i) send_to_place(local_peer, kOwnPlace);
+  for (int i = 0; i < 20; ++i) send_to_lane(local_peer, kOwnPlace);
   EXPECT_EQ(hear(100).size(), 20U);
   speak(local_peer, 10);
 }

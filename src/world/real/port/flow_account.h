@@ -71,7 +71,7 @@ class FlowCredit {
  public:
   explicit FlowCredit(SharedStatus& status) : status_(&status) {}
 
-  // There is room for more. The other side's account is looked at only when what it promised is used up.
+  // Is there room for more? The other side's account is looked at only when what it promised is used up.
   [[nodiscard]] bool has_room() {
     if (credit_ > 0) return true;
     const std::int64_t sent = status_->udp_sent.load(std::memory_order_relaxed),

@@ -32,7 +32,7 @@ class LocalPeers {
     rings_ += peer->ring ? 1 : 0;
     return *peers_.emplace_back(std::move(peer));
   }
-  // It has gone. All that was written for it must have been published.
+  // The local peer has gone. All that was written for it must have been published.
   void remove(std::uint8_t lane_number) {
     unname(lane_number);
     if (LocalPeer* const peer = find(lane_number); peer != nullptr) {

@@ -91,7 +91,7 @@ void begin(std::vector<std::byte>& out, std::string_view interface, std::string_
   end_block(out, description_block);
 }
 
-void append(std::vector<std::byte>& out, const Packet& packet) {
+void append(std::vector<std::byte>& out, const CapturedPacket& packet) {
   [[maybe_unused]] const std::size_t before = out.size();
   const std::size_t block = begin_block(out, Block::enhanced_packet);
   const auto bytes = static_cast<std::uint32_t>(packet.headers.size() + packet.payload.size());
@@ -112,7 +112,7 @@ void append(std::vector<std::byte>& out, const Packet& packet) {
   assert(out.size() - before == bytes_of(packet));
 }
 
-std::size_t bytes_of(const Packet& packet) {
+std::size_t bytes_of(const CapturedPacket& packet) {
   const std::size_t comment = packet.comment.empty() ? 0 : 4 + padded(std::min(packet.comment.size(), kMaxComment));
   constexpr std::size_t kFlags = 8, kEnd = 4;
   return kFixed + padded(packet.headers.size() + packet.payload.size()) + comment + kFlags + kEnd;

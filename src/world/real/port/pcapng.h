@@ -10,7 +10,7 @@
 
 namespace weft::real::pcapng {
 
-struct Packet {
+struct CapturedPacket {
   std::uint64_t wall_ns = 0;  // since 1970
   bool inbound = false;
   std::span<const std::byte> headers, payload;  // of one frame
@@ -22,11 +22,11 @@ inline constexpr std::size_t kMaxComment = 1024;
 // How every file of Weft's begins, and others' do not: it names who wrote it.
 void begin_section(std::vector<std::byte>& out);
 
-// That, and its only interface: Ethernet, time in nanoseconds.
+// begin_section(), and the section's only interface: Ethernet, time in nanoseconds.
 void begin(std::vector<std::byte>& out, std::string_view interface, std::string_view description);
 
-void append(std::vector<std::byte>& out, const Packet& packet);
+void append(std::vector<std::byte>& out, const CapturedPacket& packet);
 // What append adds.
-[[nodiscard]] std::size_t bytes_of(const Packet& packet);
+[[nodiscard]] std::size_t bytes_of(const CapturedPacket& packet);
 
 }  // namespace weft::real::pcapng

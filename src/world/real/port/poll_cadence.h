@@ -56,7 +56,7 @@ class PollCadence {
     busy_ = socket;
     eager_ = kEagerLooks;
   }
-  // There are only so many sockets now.
+  // Only `count` sockets are left.
   void keep_sockets(std::size_t count) { busy_ = std::min(busy_, count - 1); }
 
   [[nodiscard]] bool is_eager() const { return eager_ > 0; }

@@ -96,7 +96,7 @@ class Port final : public host::Exporter {
   [[nodiscard]] bool rings_empty() const { return full_ring() == nullptr; }
   // Local peers have announced nothing that may be in a socket. Of others only a socket can tell.
   [[nodiscard]] bool is_quiet() const { return udp_.is_quiet(); }
-  // Of the exported payload that take() is called with.
+  // Who exports the payload that take() is called with.
   [[nodiscard]] const RingExport& exported_by() const { return rings_.exported_by(); }
 
   // -- local peers --

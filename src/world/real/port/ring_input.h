@@ -59,7 +59,7 @@ class RingInput {
     }
   }
 
-  // Of the exported payload that take() is called with; without an exporter, it was told that we do not fetch.
+  // Who exports the payload that take() is called with. Without an exporter: the sender was told that we do not fetch.
   [[nodiscard]] const RingExport& exported_by() const { return export_; }
   // Fetches from the first one's exporter, as many as are its. How many of them, from the first, were all there.
   [[nodiscard]] static std::size_t fetch(std::span<const nic::OneCopyPiece> pieces);

@@ -111,11 +111,12 @@ void Tap::packet(Time now, Direction direction, const wire::Flow& flow, std::spa
   std::array<std::byte, wire::kMaxFrameHeaderBytes> headers;
   const std::size_t header_bytes = wire::encode_frame_headers(
       flow, udp_payload.size(), headers, {.source = mac_of(flow.source), .destination = mac_of(flow.destination)});
-  const pcapng::Packet packet{.wall_ns = static_cast<std::uint64_t>(file_->wall_offset_ns + now / nanoseconds(1)),
-                              .inbound = direction == Direction::inbound,
-                              .headers = std::span(headers).first(header_bytes),
-                              .payload = udp_payload,
-                              .comment = comment};
+  const pcapng::CapturedPacket packet{
+      .wall_ns = static_cast<std::uint64_t>(file_->wall_offset_ns + now / nanoseconds(1)),
+      .inbound = direction == Direction::inbound,
+      .headers = std::span(headers).first(header_bytes),
+      .payload = udp_payload,
+      .comment = comment};
   if (file_->buffer.size() + pcapng::bytes_of(packet) > kBufferBytes) file_->write_out();
   pcapng::append(file_->buffer, packet);
   if (file_->flush_at == kNever) file_->flush_at = now + kFlushAfter;

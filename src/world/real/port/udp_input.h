@@ -43,7 +43,7 @@ class UdpInput {
   }
   // Local peers have announced nothing that may be in a socket. Of others only a socket can tell.
   [[nodiscard]] bool is_quiet() const { return !peers_.empty() && !cadence_.is_eager() && account_.is_quiet(); }
-  // Nobody has looked for so long that rings must wait.
+  // Has nobody looked at sockets for so long that rings must wait?
   [[nodiscard]] bool is_overdue(Time now) const { return cadence_.is_overdue(now); }
   void look_at_all() { cadence_.look_at_all(); }
 

@@ -41,7 +41,7 @@ struct Interface {
 // The largest RoCE MTU (256 ... 4096) whose packets fit a network device's.
 inline constexpr std::uint32_t kHeadersAround = 80;  // IPv6, UDP, BTH, the largest usual extension, ICRC
 [[nodiscard]] std::uint16_t largest_roce_mtu(std::uint32_t device_mtu);
-// That of the device which has this address; 1024, which fits almost everywhere, if none has.
+// The path MTU for the device that has this address; 1024, which fits almost everywhere, if none has.
 [[nodiscard]] std::uint16_t roce_mtu(const wire::Address& address);
 
 }  // namespace weft::real

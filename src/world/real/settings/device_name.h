@@ -13,7 +13,7 @@ namespace weft::real {
 
 inline constexpr const char* kDeviceName = "weft0";
 
-// Of the port's first address: the same in every program, and another one on every host.
+// A GUID made of the port's first address: the same in every program, and another one on every host.
 constexpr std::array<std::uint8_t, 8> device_guid(const wire::Address& first) {
   std::array<std::uint8_t, 8> guid{0x02, 0x57, 0x45, 0x46};  // locally administered; W, E, F
   std::array<std::uint8_t, 4> tail{};

@@ -225,56 +225,58 @@ std::string read_burst(std::string_view value, Settings& settings) {
 }
 
 constexpr std::array kSettings{
-    Setting{"addr", "WEFT_ADDR", "A[,B...]", "IP addresses of the device; without, those of this machine",
-            read_addresses},
-    Setting{"transport", "WEFT_TRANSPORT", "auto|roce|srnic|star",
-            "What reliable connections speak; auto: srnic with Weft cards, roce with others; star needs a role",
-            read_transport},
-    Setting{"role", "WEFT_ROLE", "stateless|stateful",
-            "Who keeps the state of connections in star: the peer's card, or this one", read_role},
-    Setting{"stateless_beyond", "WEFT_STATELESS_BEYOND", "N",
-            "Connections beyond which, in auto, peers with fewer are asked to keep the state; 0: none are",
-            read_stateless_beyond},
-    Setting{"capabilities", "WEFT_CAPABILITIES", "on|off",
-            "Whether a stateless card checks who may touch its memory; off: it trusts its peers' cards",
-            read_capabilities},
-    Setting{"cc", "WEFT_CC", "dctcp|none", "Congestion control of srnic connections", read_congestion},
-    Setting{"window", "WEFT_WINDOW", "N", "Packets of a connection that may be under way", read_window},
-    Setting{"bitmaps", "WEFT_BITMAPS", "both|responder",
-            "Who keeps bitmaps while srnic recovers from loss; responder: requesters keep none", read_bitmaps},
-    Setting{"wire", "WEFT_WIRE", "auto|udp|shm",
-            "How packets travel; auto: shared memory on this machine, else UDP; shm: else not at all", read_wire},
-    Setting{"one_copy", "WEFT_ONE_COPY", "auto|on|off",
-            "Long messages through shared memory are copied once, straight from the sender's memory; off: twice; auto: "
-            "whichever is faster",
-            read_one_copy},
-    Setting{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",
-            read_faults},
-    Setting{"loss", "WEFT_LOSS", "P", "Packets lost: a percentage (1%) or a fraction (0.01)", read_loss},
-    Setting{"dup", "WEFT_DUP", "P", "Packets that are sent twice", read_dup},
-    Setting{"reorder", "WEFT_REORDER", "P", "Packets that the next one overtakes", read_reorder},
-    Setting{"corrupt", "WEFT_CORRUPT", "P", "Packets with flipped bits", read_corrupt},
-    Setting{"ecn", "WEFT_ECN", "P", "Packets marked \"congestion experienced\"", read_ecn},
-    Setting{"drop_nth", "WEFT_DROP_NTH", "N[,N...]", "Loses these packets of a port; the first is 1", read_drop_nth},
-    Setting{"impair", "WEFT_IMPAIR", "out|in|both", "Which packets the above is done to; out: those that leave",
-            read_impair},
-    Setting{"seed", "WEFT_SEED", "N", "What goes wrong follows from this number", read_seed},
-    Setting{"pcap", "WEFT_PCAP", "FILE", "Captures all packets for Wireshark; %p is the process", read_pcap},
-    Setting{"stats", "WEFT_STATS", "0|1", "Prints counters on standard error when the program ends", read_stats},
-    Setting{"max_qps", "WEFT_MAX_QPS", "N", "Queue pairs that the device has room for", read_max_qps},
-    Setting{"policy", "WEFT_POLICY", "round-robin|weighted|strict",
-            "Whose turn it is; by service level if not round-robin, higher first if strict", read_policy},
-    Setting{"weights", "WEFT_WEIGHTS", "N[,N...]", "Turns of service levels 0, 1, ... when weighted", read_weights},
-    Setting{"works_per_turn", "WEFT_WORKS_PER_TURN", "N", "Work requests that a queue pair may send in a turn",
-            read_works},
-    Setting{"burst_bytes", "WEFT_BURST_BYTES", "N", "Bytes after which a queue pair's turn is over", read_burst}};
+    SettingRow{"addr", "WEFT_ADDR", "A[,B...]", "IP addresses of the device; without, those of this machine",
+               read_addresses},
+    SettingRow{"transport", "WEFT_TRANSPORT", "auto|roce|srnic|star",
+               "What reliable connections speak; auto: srnic with Weft cards, roce with others; star needs a role",
+               read_transport},
+    SettingRow{"role", "WEFT_ROLE", "stateless|stateful",
+               "Who keeps the state of connections in star: the peer's card, or this one", read_role},
+    SettingRow{"stateless_beyond", "WEFT_STATELESS_BEYOND", "N",
+               "Connections beyond which, in auto, peers with fewer are asked to keep the state; 0: none are",
+               read_stateless_beyond},
+    SettingRow{"capabilities", "WEFT_CAPABILITIES", "on|off",
+               "Whether a stateless card checks who may touch its memory; off: it trusts its peers' cards",
+               read_capabilities},
+    SettingRow{"cc", "WEFT_CC", "dctcp|none", "Congestion control of srnic connections", read_congestion},
+    SettingRow{"window", "WEFT_WINDOW", "N", "Packets of a connection that may be under way", read_window},
+    SettingRow{"bitmaps", "WEFT_BITMAPS", "both|responder",
+               "Who keeps bitmaps while srnic recovers from loss; responder: requesters keep none", read_bitmaps},
+    SettingRow{"wire", "WEFT_WIRE", "auto|udp|shm",
+               "How packets travel; auto: shared memory on this machine, else UDP; shm: else not at all", read_wire},
+    SettingRow{
+        "one_copy", "WEFT_ONE_COPY", "auto|on|off",
+        "Long messages through shared memory are copied once, straight from the sender's memory; off: twice; auto: "
+        "whichever is faster",
+        read_one_copy},
+    SettingRow{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",
+               read_faults},
+    SettingRow{"loss", "WEFT_LOSS", "P", "Packets lost: a percentage (1%) or a fraction (0.01)", read_loss},
+    SettingRow{"dup", "WEFT_DUP", "P", "Packets that are sent twice", read_dup},
+    SettingRow{"reorder", "WEFT_REORDER", "P", "Packets that the next one overtakes", read_reorder},
+    SettingRow{"corrupt", "WEFT_CORRUPT", "P", "Packets with flipped bits", read_corrupt},
+    SettingRow{"ecn", "WEFT_ECN", "P", "Packets marked \"congestion experienced\"", read_ecn},
+    SettingRow{"drop_nth", "WEFT_DROP_NTH", "N[,N...]", "Loses these packets of a port; the first is 1", read_drop_nth},
+    SettingRow{"impair", "WEFT_IMPAIR", "out|in|both", "Which packets the above is done to; out: those that leave",
+               read_impair},
+    SettingRow{"seed", "WEFT_SEED", "N", "What goes wrong follows from this number", read_seed},
+    SettingRow{"pcap", "WEFT_PCAP", "FILE", "Captures all packets for Wireshark; %p is the process", read_pcap},
+    SettingRow{"stats", "WEFT_STATS", "0|1", "Prints counters on standard error when the program ends", read_stats},
+    SettingRow{"max_qps", "WEFT_MAX_QPS", "N", "Queue pairs that the device has room for", read_max_qps},
+    SettingRow{"policy", "WEFT_POLICY", "round-robin|weighted|strict",
+               "Whose turn it is; by service level if not round-robin, higher first if strict", read_policy},
+    SettingRow{"weights", "WEFT_WEIGHTS", "N[,N...]", "Turns of service levels 0, 1, ... when weighted", read_weights},
+    SettingRow{"works_per_turn", "WEFT_WORKS_PER_TURN", "N", "Work requests that a queue pair may send in a turn",
+               read_works},
+    SettingRow{"burst_bytes", "WEFT_BURST_BYTES", "N", "Bytes after which a queue pair's turn is over", read_burst}};
 
 }  // namespace
 
-std::span<const Setting> all_settings() { return kSettings; }
+std::span<const SettingRow> all_settings() { return kSettings; }
 
-const Setting* find_setting(std::string_view key) {
-  const auto* found = std::find_if(kSettings.begin(), kSettings.end(), [&](const Setting& s) { return s.key == key; });
+const SettingRow* find_setting(std::string_view key) {
+  const auto* found =
+      std::find_if(kSettings.begin(), kSettings.end(), [&](const SettingRow& s) { return s.key == key; });
   return found == kSettings.end() ? nullptr : found;
 }
 

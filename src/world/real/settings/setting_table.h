@@ -10,7 +10,7 @@
 
 namespace weft::real {
 
-struct Setting {
+struct SettingRow {
   std::string_view key;       // drop_nth: in weft.toml; --drop-nth: of weft run
   std::string_view variable;  // WEFT_DROP_NTH
   std::string_view type;      // of its value, for people: "N[,N...]"
@@ -20,7 +20,7 @@ struct Setting {
 };
 
 // In the order in which they are read: a whole fault plan comes before what changes a part of it.
-[[nodiscard]] std::span<const Setting> all_settings();
-[[nodiscard]] const Setting* find_setting(std::string_view key);
+[[nodiscard]] std::span<const SettingRow> all_settings();
+[[nodiscard]] const SettingRow* find_setting(std::string_view key);
 
 }  // namespace weft::real

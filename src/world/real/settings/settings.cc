@@ -21,7 +21,7 @@ using Outcome = tl::expected<void, std::string>;
 
 std::string known_keys() {
   std::string all;
-  for (const Setting& one : all_settings()) all.append(all.empty() ? "" : ", ").append(one.key);
+  for (const SettingRow& one : all_settings()) all.append(all.empty() ? "" : ", ").append(one.key);
   return all;
 }
 
@@ -32,7 +32,7 @@ Outcome apply(const std::vector<FileSetting>& file, const std::string& path, Set
           at_line(path, one.line, "there is no setting called '" + one.key + "'; known are " + known_keys()));
     }
   }
-  for (const Setting& setting : all_settings()) {
+  for (const SettingRow& setting : all_settings()) {
     for (const FileSetting& one : file) {
       if (one.key != setting.key) continue;
       const std::string error = setting.read(one.value, settings);
@@ -80,7 +80,7 @@ tl::expected<Settings, std::string> Settings::from(const Lookup& variable) {
   Settings settings;
   const Outcome files = apply_files(variable("WEFT_CONFIG"), settings);
   if (!files) return tl::unexpected(files.error());
-  for (const Setting& setting : all_settings()) {
+  for (const SettingRow& setting : all_settings()) {
     const char* value = variable(std::string(setting.variable).c_str());
     if (value == nullptr || *value == '\0') continue;  // set to nothing is not set, as everywhere
     const std::string error = setting.read(value, settings);

@@ -49,7 +49,7 @@ struct Settings {
   std::uint32_t burst_bytes = 16 * 1024;
   std::string file;  // that was read for them; empty: none
 
-  // Those that were set, or else the machine's.
+  // The addresses that were set, or else the machine's.
   [[nodiscard]] std::vector<wire::Address> port_addresses() const;
 
   // From WEFT_* and, below them, the file that WEFT_CONFIG names or ./weft.toml; or a sentence that says what is wrong.

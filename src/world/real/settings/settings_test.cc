@@ -156,7 +156,7 @@ TEST_F(SettingsTest, InboundAlone) {
 
 TEST_F(SettingsTest, SetToNothingIsNotSet) {
   Variables empty;
-  for (const Setting& one : all_settings()) empty[std::string(one.variable)] = "";
+  for (const SettingRow& one : all_settings()) empty[std::string(one.variable)] = "";
   EXPECT_EQ(good(empty).max_qps, 16384u);
 }
 
@@ -391,7 +391,7 @@ TEST_F(SettingsTest, ARootsFileAndOneThatTheOwnGroupMayWriteAreRead) {
 }
 
 TEST(SettingTable, EveryKeyHasItsVariable) {
-  for (const Setting& one : all_settings()) {
+  for (const SettingRow& one : all_settings()) {
     std::string variable = "WEFT_" + std::string(one.key);
     for (char& c : variable) c = static_cast<char>(std::toupper(c));
     EXPECT_EQ(variable, one.variable);

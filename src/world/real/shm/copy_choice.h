@@ -28,7 +28,7 @@ class CopyChoice {
   static constexpr std::uint64_t kKept = std::uint64_t{1} << 30;  // bytes between two trials
   static constexpr std::uint32_t kBetter = 20;                    // the other way must be cheaper by 1/20
 
-  // Both ways are possible: the first trial begins.
+  // Ring and one copy are both possible: the first trial begins.
   void begin() { phase_ = Phase::chosen_way; }
   // Only the ring is left.
   void end() { *this = {}; }

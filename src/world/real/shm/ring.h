@@ -46,7 +46,7 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == 8);
 
-// Of a payload that stays in its sender's memory.
+// What a record holds instead of a payload that stays in its sender's memory.
 struct ExportNote {
   std::uint64_t address = 0;
   std::uint32_t bytes = 0;
@@ -138,7 +138,7 @@ class RingWriter {
     }
   }
 
-  // So much has been written and cannot be seen yet.
+  // Bytes that have been written and cannot be seen yet.
   [[nodiscard]] std::uint64_t unpublished() const { return at_ - published_; }
 
   // All records since the last time are seen from now on. What follows them begins with a cache line of its own: it is
@@ -279,7 +279,7 @@ class RingReader {
     return false;
   }
 
-  // It is on its way, if there is one by now.
+  // The next record is fetched into the cache, if there is one by now.
   void ask_for_next() const { prefetch(here()); }
   // Did much come at once?
   [[nodiscard]] bool streams() const { return streams_ || fetches_; }
@@ -355,7 +355,7 @@ class RingReader {
   }
   [[nodiscard]] std::uint32_t write_cost() const { return ring_->write_cost.load(std::memory_order_relaxed); }
   void allow_one_copy(bool on) { ring_->takes_one_copy.store(on ? 1 : 0, std::memory_order_relaxed); }
-  // Of the record that take() is called with.
+  // The position of the record that take() is called with.
   [[nodiscard]] std::uint64_t position() const { return at_; }
   // To be asked after a payload has been copied: was it still to be had?
   [[nodiscard]] bool is_void(std::uint64_t position) const {

@@ -15,7 +15,7 @@ struct SharedStatus {
   alignas(64) std::atomic<std::uint32_t> asleep{0};
   // Packets of a message may come joined (wire/packet.h). Not to a lane that looks at each of them.
   std::atomic<std::uint32_t> takes_bursts{0};
-  // It may mark packets that it sends as a congested switch would.
+  // The lane may mark packets that it sends as a congested switch would.
   std::atomic<std::uint32_t> marks{0};
   // Reliable queue pairs that the lane has: its broker tells those who ask.
   std::atomic<std::uint32_t> connections{0};

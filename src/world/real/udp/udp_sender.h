@@ -32,7 +32,7 @@ struct UdpRoute {
   bool joins = false;      // several packets may be one plain datagram (wire/packed_datagram.h),
   bool wide = false;       //   and the way takes one of 64 KB
   bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
-  // Of a connected socket: what it says of itself, and how many datagrams in a row said something else.
+  // For a connected socket: the class that it sends with, and how many datagrams in a row wanted another one.
   std::uint8_t traffic_class = 0, others = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "support/patience.h"
 #include "wire/icrc.h"
 #include "wire/packed_datagram.h"
 #include "world/real/os/descriptor.h"
@@ -216,7 +217,7 @@ TEST_F(Udp, NoticesThatMessagesComeOneAtATime) {
     send(Opcode::rc_send_only, 64);
     sender.flush();
     pollfd ready{in.get(), POLLIN, 0};
-    ASSERT_EQ(::poll(&ready, 1, 1000), 1);
+    ASSERT_EQ(::poll(&ready, 1, kPatienceMilliseconds), 1);
     ASSERT_EQ(receiver.receive(in.get(), {kHere}, [](const wire::Flow&, auto) {}), 1U);
   }
   EXPECT_TRUE(receiver.one_at_a_time());

@@ -13,7 +13,7 @@ class AtHand {
   static constexpr std::size_t kRanges = 16;  // of more, the oldest are forgotten
 
   void clear() { count_ = 0; }
-  // It is at hand from now on. False: it was before.
+  // These bytes are at hand from now on. False: they were before.
   [[nodiscard]] bool take(const void* from, std::size_t bytes) {
     const auto* begin = static_cast<const std::byte*>(from);
     const auto* end = begin + bytes;

@@ -14,8 +14,8 @@
 
 #include "base/time.h"
 #include "world/random.h"
+#include "world/sim/chip/concurrency_limit.h"
 #include "world/sim/chip/reservations.h"
-#include "world/sim/chip/slots.h"
 #include "world/sim/chip/spec.h"
 
 namespace weft::sim {
@@ -107,7 +107,7 @@ class Bus {
   PcieSpec spec_;
   bool free_;
   std::uint64_t byte_time_;  // ps, with kFraction bits behind the point
-  Slots tags_;
+  ConcurrencyLimit tags_;
   world::Random random_;
   Reservations up_, down_;  // from the card, to the card
   // Requests to read are so short that nobody notices when one goes first; what they take is added to the next write.

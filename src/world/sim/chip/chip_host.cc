@@ -66,7 +66,7 @@ void ChipWorld::complete(std::uint32_t cq, const nic::Completion&) {
   if (host_.device_.card().cqs[cq].armed != nic::Notify::none) host_.event(seen, ChipHost::What::reveal, cq);
 }
 
-void ChipWorld::notify(const nic::Event& event) { host_.device_.on_event(event); }
+void ChipWorld::notify(const nic::HostEvent& event) { host_.device_.on_event(event); }
 
 void ChipWorld::tell(const nic::LossEvent& e) {
   host_.losses_.push_back(e);
@@ -381,7 +381,7 @@ void ChipHost::forget_what_left(Time now) {
 std::uint64_t ChipHost::most_unpaused() const {
   const std::uint64_t whole = shell_.spec().receive_buffer_bytes;
   const Link& out = fabric_.link(fabric_.uplink(index_));
-  const std::uint64_t headroom = pause_headroom(fabric_.link(out.port()->back()), out);
+  const std::uint64_t headroom = pause_headroom(fabric_.link(out.queue()->back()), out);
   return std::min(whole / 2, whole - std::min(whole, headroom));
 }
 

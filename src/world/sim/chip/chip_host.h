@@ -33,6 +33,8 @@ class Program {
 
 class ChipHost {
  public:
+  static constexpr bool kPostsToItself = true;
+
   ChipHost(ChipFabric& fabric, const wire::Address& address, const host::DeviceConfig& config, const ChipSpec& chip,
            std::uint64_t seed);
 
@@ -41,12 +43,12 @@ class ChipHost {
   [[nodiscard]] const nic::Counters& counters() const { return device_.card().counters; }
   [[nodiscard]] const Shell& shell() const { return shell_; }
   [[nodiscard]] Estats& estats() { return estats_; }
-  // Of what has left by now.
+  // What has left this host by now.
   [[nodiscard]] const LinkCounters& sent();
   // How long it has been paused until now.
   [[nodiscard]] Time paused_for() const {
-    const Port* port = fabric_.link(fabric_.uplink(index_)).port();
-    return port != nullptr ? port->paused_for(fabric_.now()) : 0;
+    const LinkQueue* queue = fabric_.link(fabric_.uplink(index_)).queue();
+    return queue != nullptr ? queue->paused_for(fabric_.now()) : 0;
   }
   // How long it has had its neighbour paused: the card at the other end of its cable, or the switch.
   [[nodiscard]] Time pausing_for() const {

@@ -22,7 +22,7 @@ class ChipWorld {
 
   void emit(const nic::OutPacket& packet);
   void complete(std::uint32_t cq, const nic::Completion& done);
-  void notify(const nic::Event& event);
+  void notify(const nic::HostEvent& event);
   void tell(const nic::LossEvent& e);
   void turn_given(std::uint32_t slot);
   void turn_wanted(std::uint32_t slot);

@@ -14,8 +14,8 @@
 #include "nic/world.h"
 #include "world/sim/chip/at_hand.h"
 #include "world/sim/chip/bus.h"
+#include "world/sim/chip/concurrency_limit.h"
 #include "world/sim/chip/reservations.h"
-#include "world/sim/chip/slots.h"
 #include "world/sim/chip/spec.h"
 
 namespace weft::sim {
@@ -41,7 +41,7 @@ class Shell {
   // -- what the card is about to do, and from when on --
   void begin(Time now, Time from) {
     now_ = now;
-    known_ = cursor_ = payload_ = placed_ = recalled_ = from;
+    known_ = cursor_ = payload_ = placed_ = reread_ = from;
     keeps_nothing_ = false;
     carried_ = 0;
     at_hand_.clear();
@@ -105,17 +105,17 @@ class Shell {
     return transmit_.take(now_, from, stage_time(bytes)) + cycles(spec_.transmit_cycles);
   }
   void dma_write(std::size_t bytes) {
-    placed_ = std::max(placed_, bus_.write(now_, std::max(cursor_, recalled_), bytes, BusUse::payload));
+    placed_ = std::max(placed_, bus_.write(now_, std::max(cursor_, reread_), bytes, BusUse::payload));
   }
   // When the host sees it: not before what was placed.
   Time complete() {
-    const Time from = std::max({cursor_, recalled_, placed_ - spec_.pcie.write_latency});
+    const Time from = std::max({cursor_, reread_, placed_ - spec_.pcie.write_latency});
     return std::max(placed_, bus_.write(now_, from, spec_.completion_bytes, BusUse::completion));
   }
   Time tell() { return bus_.write(now_, cursor_, spec_.control_bytes, BusUse::control); }
 
   [[nodiscard]] Time cursor() const { return cursor_; }
-  [[nodiscard]] Time finished() const { return std::max({cursor_, placed_, recalled_}); }
+  [[nodiscard]] Time finished() const { return std::max({cursor_, placed_, reread_}); }
 
  private:
   // A stage moves so many bytes in a cycle, and takes some cycles for the shortest packet.
@@ -126,7 +126,7 @@ class Shell {
   }
   // What is not on chip, and must be before the card goes on.
   void fetch(std::size_t bytes, BusUse use) {
-    Slots& slots = keeps_nothing_ ? stateless_ : misses_;
+    ConcurrencyLimit& slots = keeps_nothing_ ? stateless_ : misses_;
     cursor_ = slots.enter(cursor_, [&](Time start) { return bus_.read(now_, start, bytes, use); });
   }
   void read_work(std::size_t bytes) {
@@ -159,14 +159,14 @@ class Shell {
     fetch_entry(bytes, of_loss ? BusUse::control : BusUse::under_way);
     using enum nic::BusRead;
     if (keeps_nothing_ || what == saved_response || what == retry || what == remote_work) return;
-    recalled_ = std::max(recalled_, std::exchange(cursor_, behind));
+    reread_ = std::max(reread_, std::exchange(cursor_, behind));
   }
 
   ChipSpec spec_;
   Time cycle_;
   Bus bus_;
   nic::CacheTags contexts_;
-  Slots misses_, stateless_;
+  ConcurrencyLimit misses_, stateless_;
   bool keeps_nothing_ = false;
   Reservations transmit_;
   Time received_ = 0;  // when the receiving stage is free
@@ -174,7 +174,7 @@ class Shell {
   Time known_ = 0;           // when the context is there
   Time cursor_ = 0;          // as far as the chip has come with what it does
   Time payload_ = 0;         // when the payload that was asked for is there
-  Time recalled_ = 0;        // when entries of work under way are there
+  Time reread_ = 0;          // when entries of work under way are there
   Time placed_ = 0;          // when the host has what was written to it
   AtHand at_hand_;           // what has been read since it began
   std::size_t carried_ = 0;  // bytes of work that came with a doorbell

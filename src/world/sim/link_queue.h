@@ -16,7 +16,7 @@ namespace weft::sim {
 using LinkIndex = std::uint32_t;
 inline constexpr LinkIndex kNoLink = 0xFFFF'FFFF;
 
-class Port {
+class LinkQueue {
  public:
   struct Packet {
     ParcelId id{};
@@ -26,7 +26,7 @@ class Port {
   };
 
   // `back`: the link the other way, which says that this one should pause.
-  explicit Port(LinkIndex back) : back_(back) {}
+  explicit LinkQueue(LinkIndex back) : back_(back) {}
   [[nodiscard]] LinkIndex back() const { return back_; }
 
   void add(const Packet& packet) {
@@ -36,7 +36,7 @@ class Port {
   [[nodiscard]] bool has_next() const { return !paused_ && !waiting_.empty(); }
   // When the first may leave, if the wire is free.
   [[nodiscard]] Time next_at() const { return std::max(waiting_.front().earliest, open_since_); }
-  // It goes onto the wire, and is in the buffer until it has left.
+  // The first packet goes onto the wire, and is in the buffer until it has left.
   ParcelId take_next() {
     assert(has_next() && on_wire_.share == kNoLink);
     on_wire_ = waiting_.front();

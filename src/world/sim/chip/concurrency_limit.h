@@ -1,6 +1,5 @@
-// Room for so many things under way at once: reads that have tags, misses that have a buffer. Who comes when all are
-// taken waits for the one that came first of those: what takes about the same time for everybody ends in the order in
-// which it began.
+// A limit on what is under way at once: reads that have tags, misses that have a buffer. If all slots are taken, who
+// comes waits for the thing that began first. What takes about the same time for everybody ends in that order.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +11,17 @@
 
 namespace weft::sim {
 
-class Slots {
+class ConcurrencyLimit {
  public:
-  explicit Slots(std::uint32_t count) : free_at_(count) {}  // 0: room without limit
+  explicit ConcurrencyLimit(std::uint32_t count) : free_at_(count) {}  // 0: room without limit
 
   // leave(start) says when who begins at `start` is done; that is answered.
   template <class Leave>
   Time enter(Time from, Leave&& leave) {
     if (free_at_.empty()) return leave(from);
-    Time& berth = free_at_[next_];
+    Time& oldest = free_at_[next_];
     if (++next_ == free_at_.size()) next_ = 0;
-    return berth = leave(std::max(from, berth));
+    return oldest = leave(std::max(from, oldest));
   }
 
  private:
