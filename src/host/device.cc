@@ -127,9 +127,8 @@ Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, con
   if (translation != nullptr) {
     const std::uint64_t base = translation->address;
     r->page_shift = static_cast<std::uint8_t>(std::countr_zero(translation->page_bytes));
-    r->host = translation->memory;
-    r->length = translation->length;
-    r->base = includes(rights.value_or(r->rights), nic::Rights::zero_based) ? 0 : base;
+    const bool zero_based = includes(rights.value_or(r->rights), nic::Rights::zero_based);
+    card_.memory.move(*r, translation->memory, zero_based ? 0 : base, translation->length);
   }
   if (domain) {
     --*domain_users_[r->domain];

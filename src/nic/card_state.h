@@ -115,7 +115,7 @@ struct CardState {
         contexts(c.max_qps),
         cqs(c.max_cqs),
         srqs(c.max_srqs),
-        memory(c.region_slot_bits),
+        memory(c.region_slot_bits, c.star_trust),
         ready(c.policy, contexts.size(), contexts, c.weights),
         owing(contexts.size()),
         works(c.work_cache_bytes, contexts.size(), c.work_cache),

@@ -30,9 +30,33 @@ Region* MemoryGate::add_region(std::uint32_t domain, std::byte* host, std::uint6
 }
 
 void MemoryGate::set_rights(Region& region, Rights rights) {
+  unlist(region);
   if (includes(region.rights, Rights::on_demand)) --special_;
   region.rights = rights;
   if (includes(region.rights, Rights::on_demand)) ++special_;
+  list(region);
+}
+
+void MemoryGate::move(Region& region, std::byte* host, std::uint64_t base, std::uint64_t length) {
+  unlist(region);
+  region.host = host;
+  region.base = base;
+  region.length = length;
+  list(region);
+}
+
+void MemoryGate::list(const Region& region) {
+  if (!by_address_ || region.kind != RegionKind::region) return;
+  all_.add(region.base, region.length, regions_.slot_of(region));
+  if (includes(region.rights, Rights::local_write)) {
+    writable_.add(region.base, region.length, regions_.slot_of(region));
+  }
+}
+
+void MemoryGate::unlist(const Region& region) {
+  if (!by_address_ || region.kind != RegionKind::region) return;
+  all_.remove(region.base, regions_.slot_of(region));
+  writable_.remove(region.base, regions_.slot_of(region));
 }
 
 void MemoryGate::set_table(Region& region, const TranslationEntry* table) {
@@ -54,6 +78,7 @@ void MemoryGate::remove(Region& region) {
   assert(region.windows == 0 && "the host refuses to remove a region with windows");
   if (region.bound) unbind(region);
   set_rights(region, Rights::none);
+  unlist(region);
   set_table(region, nullptr);
   const std::uint32_t slot = regions_.slot_of(region);
   const wire::Key last = region.key;
@@ -67,13 +92,9 @@ Region* MemoryGate::find(wire::Key key) {
   return r.kind != RegionKind::free && r.key == key ? &r : nullptr;
 }
 
-const Region* MemoryGate::find_covering(std::uint64_t address, std::uint64_t length) const {
-  for (std::size_t slot = 0; slot < regions_.size(); ++slot) {
-    const Region& r = regions_[slot];
-    if (r.kind != RegionKind::region || address < r.base) continue;
-    if (address - r.base <= r.length && length <= r.length - (address - r.base)) return &r;
-  }
-  return nullptr;
+const Region* MemoryGate::find_covering(std::uint64_t address, std::uint64_t length, bool is_to_be_written) const {
+  const auto slot = (is_to_be_written ? writable_ : all_).find(address, length);
+  return slot ? &regions_[*slot] : nullptr;
 }
 
 Region* MemoryGate::find_variant(wire::Key key) {

@@ -7,6 +7,7 @@
 
 #include "base/canary.h"
 #include "base/zeroed_table.h"
+#include "nic/memory/regions_by_address.h"
 #include "nic/memory/translation.h"
 #include "nic/rights.h"
 #include "nic/slots.h"
@@ -50,8 +51,9 @@ struct WindowBinding {
 class MemoryGate {
  public:
   // A key is [tag | slot | 8 bits that a type 2 window's owner may choose]; `slot_bits` sets how many regions fit.
-  explicit MemoryGate(std::uint32_t slot_bits)
-      : slot_bits_(slot_bits), regions_(1U << slot_bits), slots_(1U << slot_bits, 1) {}
+  // `by_address`: regions are to be found without their keys, too.
+  explicit MemoryGate(std::uint32_t slot_bits, bool by_address = false)
+      : slot_bits_(slot_bits), by_address_(by_address), regions_(1U << slot_bits), slots_(1U << slot_bits, 1) {}
 
   // -- the packet path --
   [[nodiscard]] Refusal translate(wire::Key key, KeyUser who, Rights want, std::uint64_t address, std::uint64_t length,
@@ -81,11 +83,13 @@ class MemoryGate {
                                    Rights rights, std::uint64_t random);
   [[nodiscard]] Region* add_window(std::uint32_t domain, RegionKind type, std::uint64_t random);
   void set_rights(Region& region, Rights rights);
+  // Other bytes, or other addresses for them.
+  void move(Region& region, std::byte* host, std::uint64_t base, std::uint64_t length);
   void set_table(Region& region, const TranslationEntry* table);
   void remove(Region& region);
   [[nodiscard]] Region* find(wire::Key key);
-  // One that has all of these bytes; nullptr: none. Looks at all of them.
-  [[nodiscard]] const Region* find_covering(std::uint64_t address, std::uint64_t length) const;
+  // A region that has all of these bytes, and may be written if it `is_to_be_written`; nullptr: none.
+  [[nodiscard]] const Region* find_covering(std::uint64_t address, std::uint64_t length, bool is_to_be_written) const;
   // The same object whatever variant its key has now: windows change theirs with every binding.
   [[nodiscard]] Region* find_variant(wire::Key key);
 
@@ -123,11 +127,15 @@ class MemoryGate {
   [[nodiscard]] static Refusal why_unknown(const Region& r, wire::Key key);
   [[nodiscard]] Region* make(std::uint64_t random);
   void unbind(Region& window);
+  void list(const Region& region);
+  void unlist(const Region& region);
 
   std::uint32_t slot_bits_;
+  bool by_address_;
   std::uint32_t special_ = 0;  // regions that are on demand, and those that have a table
   ZeroedTable<Region> regions_;
   Slots slots_;
+  RegionsByAddress all_, writable_;  // if they are to be found by address
 };
 
 }  // namespace weft::nic

@@ -150,9 +150,14 @@ class Stateless {
   [[nodiscard]] Refusal open_trusting(const wire::Packet& p, std::uint8_t any_of, std::uint32_t bytes, std::byte*& at) {
     using R = wire::StarRights;
     const std::uint64_t address = p.headers.reth.address;
-    const Region* region = core_.state.memory.find_covering(address, bytes);
-    if (region == nullptr) return bytes == 0 ? Refusal::none : Refusal::out_of_bounds;
-    const Rights want = (any_of & (R::work_write | R::remote_atomic)) != 0 ? Rights::local_write : Rights::none;
+    const bool writes = (any_of & (R::work_write | R::remote_atomic)) != 0;
+    const Region* region = core_.state.memory.find_covering(address, bytes, writes);
+    if (region == nullptr && bytes == 0) return Refusal::none;
+    if (region == nullptr) {
+      const bool is_readable = writes && core_.state.memory.find_covering(address, bytes, false) != nullptr;
+      return is_readable ? Refusal::key_no_permission : Refusal::out_of_bounds;
+    }
+    const Rights want = writes ? Rights::local_write : Rights::none;
     return core_.translate_for({region->domain, region->bound_qp}, region->key, want, address, bytes, at);
   }
   // What the region itself must still allow.
