@@ -305,7 +305,7 @@ std::optional<Incoming> BrokerClient::call(const Message& question, Topic answer
 
 std::optional<Incoming> BrokerClient::call_in_passing(const Message& question, Topic answer) {
   const Turn turn(*this, std::try_to_lock);
-  if (!turn || silent_ || !conversation_ || !conversation_.say_at_once(question, {})) return std::nullopt;
+  if (!turn || !conversation_ || !conversation_.say_at_once(question, {}) || silent_) return std::nullopt;
   return answer_to(question, answer, kMoment);
 }
 

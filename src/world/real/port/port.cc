@@ -140,6 +140,9 @@ void Port::on_met(Incoming& in) {
         {.process = own_process(), .address = std::bit_cast<std::uint64_t>(&token_), .value = token_});
   }
   peers_.add(std::move(peer));
+  for (auto& [key, route] : routes_) {
+    if (route.peer == nullptr && key.lane_number == lane_number) route.asked = now_ - kAskAgain;  // the answer is here
+  }
   udp_.hear_of_everything();  // this one may mark packets
 }
 

@@ -61,10 +61,11 @@ class PortOfTheFirst : public testing::Test {
     broker = Conversation(Descriptor(ends[0]));
     return Conversation(Descriptor(ends[1]));
   }
-  void open(Descriptor socket) {
+  void open(Descriptor socket) { open(port, std::move(socket)); }
+  void open(Port& which, Descriptor socket) {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
     joined.sockets.push_back(std::move(socket));
-    port.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::measured, 0);
+    which.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::measured, 0);
   }
   static Descriptor open_socket() {
     return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -105,6 +106,24 @@ TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
     EXPECT_EQ(heard, met);
     ASSERT_EQ(port.local_peers(), met + 1);
   }
+}
+
+// Bug: a broker that was late with its answer had been asked in vain, and was asked again a second later.
+TEST_F(PortOfTheFirst, ReachesOneWhoseIntroductionCameLate) {
+  Port rings_only{WireChoice::shm, line};
+  open(rings_only, open_socket());
+  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  std::array<std::byte, 64> packet{};
+  packet[5] = std::byte{2 << 1};  // where the destination's lane number is
+  rings_only.send(flow, packet);
+  EXPECT_EQ(rings_only.not_sent(), 1U);
+  const Meeting other;
+  ASSERT_TRUE(broker.say(Meeting::introduction(2), {}, other.descriptors()));
+  auto in = line.hear();
+  ASSERT_TRUE(in.has_value());
+  rings_only.on_met(*in);
+  rings_only.send(flow, packet);
+  EXPECT_EQ(rings_only.not_sent(), 1U);
 }
 
 // Bug: any descriptor was taken for the one by which a local peer is woken, and written to.
