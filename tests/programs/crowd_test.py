@@ -67,6 +67,10 @@ class Crowd(Stage):
         self.assertEqual(kept[0], kept[1])
         self.assertEqual(kept[1]["context_state_bytes"], 0)
 
+    def test_a_card_that_trusts_its_peers_serves_as_many(self):
+        """Bug: it looked through its whole table of regions for each packet, until its peers gave up."""
+        self.check_point(self.finish(self.serve(CROWD, flags=(*STATELESS, "--capabilities", "off"))), CROWD)
+
     def test_a_busy_server_that_nobody_told_a_role_is_stateless(self):
         count, beyond = 400, 100
         server = self.serve(count, flags=("--stateless-beyond", beyond), milliseconds=3000)
