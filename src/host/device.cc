@@ -133,9 +133,8 @@ Error Device::reregister_region(wire::Key key, std::optional<Domain> domain, con
   if (domain) {
     --*domain_users_[r->domain];
     ++*domain_users_[*domain];
-    r->domain = *domain;
   }
-  if (rights) card_.memory.set_rights(*r, *rights);
+  card_.memory.change(*r, domain.value_or(r->domain), rights.value_or(r->rights));
   lay_out(*r);
   return Error::none;
 }

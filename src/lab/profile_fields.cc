@@ -55,6 +55,8 @@ constexpr std::array kFields{
           count, [](auto& p) -> auto& { return p.chip.stateless_reads; }, 0, 1e6),
     field("capability_cycles", "StaR: from a capability to its MAC",
           count, [](auto& p) -> auto& { return p.chip.capability_cycles; }, 0, 1e6),
+    field("rule_cycles", "StaR: a look into a stateful card's registry",
+          count, [](auto& p) -> auto& { return p.chip.rule_cycles; }, 0, 1e6),
     field("sram_bytes", "what the chip has; a profile that needs more is refused",
           size, [](auto& p) -> auto& { return p.chip.sram_bytes; }),
     field("transmit_buffer_bytes", "on chip",

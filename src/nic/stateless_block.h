@@ -25,6 +25,8 @@ struct alignas(64) StatelessBlock {
   bool broken_told = false;      // the stateful side has been told that it has broken, or is being told
   wire::Psn last_completions{};  // of the CQEP that was taken last: a copy is answered as it was
   std::uint8_t reposts = 0;      // without an answer
+  std::uint32_t rules = 0;       // grows when something is taken back of what its peer has been granted
+  bool granted = false;          // its peer has been granted something since
   bool offered = false;          // it became stateless by agreement: the peer is to be told, until the state has moved
   Status break_status{};
   Refusal break_reason = Refusal::none;

@@ -36,7 +36,7 @@ struct OutPacket {
 };
 
 // Structures that a hardware card would keep on chip, or fetch when they are not there.
-// `capability` is a unit: a MAC is computed (StaR).
+// `capability` is a unit: a MAC is computed (StaR). `rule` is a look into a registry, of a stateful card.
 enum class OnChip : std::uint8_t {
   context,
   region,
@@ -44,6 +44,7 @@ enum class OnChip : std::uint8_t {
   shared_receive_queue,
   translation,
   capability,
+  rule,
 };
 // What the card reads in host memory. The last group is what a card may keep on chip while it is under way; one that
 // keeps nothing reads it again whenever it hears something of it.

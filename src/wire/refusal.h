@@ -38,6 +38,7 @@ enum class Refusal : std::uint8_t {
   star_off, star_expired, star_bad_capability, star_stale_epoch, star_not_granted, star_no_such_block, star_bad_payload,
   star_cq_full,
   star_ghost, star_work_ahead, star_work_again, star_not_migrated, star_peer_gone, star_no_partner,
+  star_not_registered,
   count_,
 };
 // clang-format on
@@ -153,6 +154,7 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::star_not_migrated, {"star_not_migrated", "work of a stateless side whose state has not arrived"}},
     {Refusal::star_peer_gone, {"star_peer_gone", "the stateless side's queue pair has broken"}},
     {Refusal::star_no_partner, {"star_no_partner", "the peer's card does not play the other role of StaR"}},
+    {Refusal::star_not_registered, {"star_not_registered", "StaR work for memory that no rule of its peer opens"}},
 };
 
 // Every value has its line, at its own place.

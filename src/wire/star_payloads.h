@@ -137,8 +137,10 @@ static_assert(round_trips(StarDone{StarDone::Queue::receive, 1, Refusal::truncat
 
 // The state that moves to the stateful side.
 struct StarInitial {
-  static constexpr std::size_t kBytes = 40;
+  static constexpr std::size_t kBytes = 48;
   Qpn qpn{};                                                 // of the stateless side
+  std::uint32_t rules = 0;                                   // grows when it takes back what it has granted
+  std::uint32_t domain = 0;                                  // protection domain of the stateless side's queue pair
   std::uint64_t block = 0;                                   // where its completions go: number and generation
   std::uint8_t epoch = 0;                                    // of `control`
   std::uint8_t rnr_retry = 0, min_rnr_timer = 0, saved = 0;  // saved: atomics that it can replay
@@ -149,6 +151,8 @@ struct StarInitial {
 
   static constexpr StarInitial decode(std::span<const std::byte, kBytes> b) {
     return {.qpn = Qpn(get<std::uint32_t, 0>(b)),
+            .rules = get<std::uint32_t, 4>(b),
+            .domain = get<std::uint32_t, 40>(b),
             .block = get<std::uint64_t, 8>(b),
             .epoch = get<std::uint8_t, 16>(b),
             .rnr_retry = get<std::uint8_t, 17>(b),
@@ -160,7 +164,7 @@ struct StarInitial {
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, qpn.raw());
-    put<std::uint32_t, 4>(b, 0);
+    put<std::uint32_t, 4>(b, rules);
     put<std::uint64_t, 8>(b, block);
     put<std::uint8_t, 16>(b, epoch);
     put<std::uint8_t, 17>(b, rnr_retry);
@@ -168,9 +172,11 @@ struct StarInitial {
     put<std::uint8_t, 19>(b, saved);
     put<std::uint32_t, 20>(b, (broken ? 1U << 16 : 0) | (trusts ? 2U << 16 : 0));
     put_array<24>(b, control);
+    put<std::uint32_t, 40>(b, domain);
+    put<std::uint32_t, 44>(b, 0);
   }
 };
-static_assert(round_trips(StarInitial{Qpn(1), 2, 3, 4, 5, 6, true, true, {7}}));
+static_assert(round_trips(StarInitial{Qpn(1), 8, 9, 2, 3, 4, 5, 6, true, true, {7}}));
 
 // In an EA to the stateless side: what has been heard of its posts, and how many entries there is room for.
 struct StarHeard {
@@ -189,26 +195,51 @@ struct StarHeard {
   }
 };
 
-// In an EA to the stateful side with M: the capability that was asked for.
+// In a CQEP with M: what may the connection do with this key?
+struct StarQuestion {
+  static constexpr std::size_t kBytes = 4;
+  Key key{};
+  friend constexpr bool operator==(const StarQuestion&, const StarQuestion&) = default;
+
+  static constexpr StarQuestion decode(std::span<const std::byte, kBytes> b) { return {Key(get<std::uint32_t, 0>(b))}; }
+  constexpr void encode(std::span<std::byte, kBytes> b) const { put<std::uint32_t, 0>(b, key.raw()); }
+};
+static_assert(round_trips(StarQuestion{Key(7)}));
+
+// In an EA to the stateful side with M: the rule that was asked for, and a capability for it.
 struct StarGrant {
-  static constexpr std::size_t kBytes = 24;
+  static constexpr std::size_t kBytes = 48;
   Key key{};
   std::uint8_t rights = 0, epoch = 0;
+  bool is_window = false;
   StarMac mac{};
+  std::uint64_t base = 0, length = 0;  // what the key opens
+  std::uint32_t rules = 0;             // as in StarInitial, when the question was answered
+  std::uint32_t domain = 0;            // that the region or window belongs to
   friend constexpr bool operator==(const StarGrant&, const StarGrant&) = default;
 
   static constexpr StarGrant decode(std::span<const std::byte, kBytes> b) {
     return {.key = Key(get<std::uint32_t, 0>(b)),
             .rights = get<std::uint8_t, 4>(b),
             .epoch = get<std::uint8_t, 5>(b),
-            .mac = get_array<8, 16, std::uint8_t>(b)};
+            .is_window = get<std::uint8_t, 6>(b) != 0,
+            .mac = get_array<8, 16, std::uint8_t>(b),
+            .base = get<std::uint64_t, 24>(b),
+            .length = get<std::uint64_t, 32>(b),
+            .rules = get<std::uint32_t, 40>(b),
+            .domain = get<std::uint32_t, 44>(b)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, key.raw());
-    put<std::uint32_t, 4>(b, std::uint32_t{rights} << 24 | std::uint32_t{epoch} << 16);
+    put<std::uint32_t, 4>(b, std::uint32_t{rights} << 24 | std::uint32_t{epoch} << 16 | (is_window ? 1U << 8 : 0));
     put_array<8>(b, mac);
+    put<std::uint64_t, 24>(b, base);
+    put<std::uint64_t, 32>(b, length);
+    put<std::uint32_t, 40>(b, rules);
+    put<std::uint32_t, 44>(b, domain);
   }
 };
+static_assert(round_trips(StarGrant{Key(1), 2, 3, true, {4}, 5, 6, 7, 8}));
 
 // In an RD of an atomic. `count` is the atomic's free-running number; its slot in the stateless host's memory keeps the
 // last one's, so that a copy is answered and not done again.

@@ -23,9 +23,7 @@ class Hostile : public testing::Test {
     a.post({.id = 1, .kind = WorkKind::write, .local = {{0, 100}}, .remote = 4096});
     EXPECT_TRUE(bed.run());
     EXPECT_THAT(statuses(a.node()), ElementsAre(Status::success));
-    for (const wire::Capability& g : a.context().link->grants) {
-      if (g.key == b.node().arena.key) good = g;
-    }
+    good = a.context().link->registry.find(b.node().arena.key)->shown;
     before.assign(b.node().arena.bytes.begin(), b.node().arena.bytes.end());
   }
 

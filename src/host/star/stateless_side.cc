@@ -10,6 +10,7 @@ using nic::StatelessBlock;
 
 StatelessSide::StatelessSide(nic::CardState& card, std::uint32_t most)
     : card_(card),
+      closings_seen_(closings()),
       blocks_(most),
       generations_(most, 0),
       told_at_(most, 0),
@@ -57,6 +58,19 @@ void StatelessSide::renew_capabilities() {
     b.works_told = b.works_heard = b.context.sq_done;
     b.receives_told = b.receives_heard = b.context.rq_done;
     migrate(b);
+  }
+}
+
+// Peers that have been granted something forget all of it, and ask again: the state moves anew, which is said until it
+// is heard. Others are not told.
+void StatelessSide::take_back_rules() {
+  closings_seen_ = closings();
+  for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+    StatelessBlock& b = blocks_[i];
+    if (b.context.qpn.raw() == 0 || !b.granted || b.room == 0) continue;
+    ++b.rules;
+    b.granted = false;
+    if (b.context.state != nic::QpState::error) migrate(b);
   }
 }
 

@@ -54,10 +54,11 @@ class StatelessSide {
   [[nodiscard]] nic::StatelessBlock& of(const nic::Context& c) { return blocks_[c.timer]; }
 
   // -- the world's part
-  [[nodiscard]] bool waiting() const { return !rung_.empty(); }
+  [[nodiscard]] bool waiting() const { return !rung_.empty() || closings_seen_ != closings(); }
   // Hands each rung block to the card: deliver(StatelessBlock&).
   template <class Deliver>
   void take_posts(Time now, Deliver&& deliver) {
+    if (closings_seen_ != closings()) take_back_rules();
     while (!rung_.empty()) {
       nic::StatelessBlock& b = blocks_[rung_.pop()];
       b.context.rung = false;
@@ -69,6 +70,12 @@ class StatelessSide {
   [[nodiscard]] Time next_deadline() const { return timers_.next(); }
 
  private:
+  // How often something was closed that peers may have rules for. What is closed altogether is refused by this card's
+  // own gate; without capabilities a packet names no key, though, and another region may have the same bytes.
+  [[nodiscard]] std::uint32_t closings() const {
+    return card_.memory.changes() + (card_.config.star_trust ? card_.memory.closings() : 0);
+  }
+  void take_back_rules();
   void watch(nic::StatelessBlock& b, Time now);
   void learn_answer_time(const nic::StatelessBlock& b, Time now);
   static void discount_absence(nic::StatelessBlock& b, Time now);
@@ -76,6 +83,7 @@ class StatelessSide {
   [[nodiscard]] bool has_waited_enough(const nic::StatelessBlock& b, Time now) const;
 
   nic::CardState& card_;
+  std::uint32_t closings_seen_;
   ZeroedTable<nic::StatelessBlock> blocks_;
   std::vector<std::uint32_t> generations_;
   std::vector<Time> told_at_;  // by block: when it last said something, and waited for nothing else; 0: never

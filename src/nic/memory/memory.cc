@@ -37,7 +37,14 @@ void MemoryGate::set_rights(Region& region, Rights rights) {
   list(region);
 }
 
+void MemoryGate::change(Region& region, std::uint32_t domain, Rights rights) {
+  ++changes_;
+  region.domain = domain;
+  set_rights(region, rights);
+}
+
 void MemoryGate::move(Region& region, std::byte* host, std::uint64_t base, std::uint64_t length) {
+  ++changes_;
   unlist(region);
   region.host = host;
   region.base = base;
@@ -76,6 +83,7 @@ Region* MemoryGate::add_window(std::uint32_t domain, RegionKind type, std::uint6
 
 void MemoryGate::remove(Region& region) {
   assert(region.windows == 0 && "the host refuses to remove a region with windows");
+  ++closings_;
   if (region.bound) unbind(region);
   set_rights(region, Rights::none);
   unlist(region);
@@ -111,6 +119,7 @@ Refusal MemoryGate::why_unknown(const Region& r, wire::Key key) {
 }
 
 void MemoryGate::unbind(Region& window) {
+  ++closings_;
   regions_[window.parent].windows -= 1;
   window.bound = false;
   set_rights(window, Rights::none);

@@ -83,7 +83,8 @@ class MemoryGate {
                                    Rights rights, std::uint64_t random);
   [[nodiscard]] Region* add_window(std::uint32_t domain, RegionKind type, std::uint64_t random);
   void set_rights(Region& region, Rights rights);
-  // Other bytes, or other addresses for them.
+  // Another domain, and other rights; other bytes, or other addresses for them.
+  void change(Region& region, std::uint32_t domain, Rights rights);
   void move(Region& region, std::byte* host, std::uint64_t base, std::uint64_t length);
   void set_table(Region& region, const TranslationEntry* table);
   void remove(Region& region);
@@ -120,6 +121,10 @@ class MemoryGate {
     }
   }
 
+  // How often something that a key opened has been closed, and has become something else under the same key.
+  [[nodiscard]] std::uint32_t closings() const { return closings_; }
+  [[nodiscard]] std::uint32_t changes() const { return changes_; }
+
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(regions_.size()); }
 
  private:
@@ -135,6 +140,7 @@ class MemoryGate {
   std::uint32_t special_ = 0;  // regions that are on demand, and those that have a table
   ZeroedTable<Region> regions_;
   Slots slots_;
+  std::uint32_t closings_ = 0, changes_ = 0;
   RegionsByAddress all_, writable_;  // if they are to be found by address
 };
 

@@ -51,7 +51,7 @@ class StarContents {
     const std::uint32_t most = std::min(path_mtu(c), op.length - offset);
     if (is_by_key(side, op.kind)) {
       const Work& w = work(c, op);
-      if (const wire::Capability* g = granted(l, wire::Key(w.key)); g != nullptr) out.capability = *g;
+      if (const StarRule* rule = l.registry.find(wire::Key(w.key)); rule != nullptr) out.capability = rule->shown;
       out.address = w.remote.address + offset;
       out.bytes = most;
       return out;
@@ -73,38 +73,33 @@ class StarContents {
     }
     return out;
   }
-  [[nodiscard]] static const wire::Capability* granted(const StarLink& l, wire::Key key) {
-    for (const wire::Capability& g : l.grants) {
-      if (g.key == key && key.raw() != 0) return &g;
-    }
-    return nullptr;
-  }
 
-  // ---- capabilities for keys
+  // ---- rules for keys
 
   // Does it show the key that its program named, and not one of an entry's elements?
   [[nodiscard]] static bool is_by_key(Side side, WorkKind k) {
     return side == StarLink::own && (!takes_receive(k) || k == WorkKind::write_immediate);
   }
-  // There are more slots for grants than operations under way, so one that is not in use is found.
-  void keep_grant(Context& c, const wire::Capability& g) {
-    StarLink& l = *c.link;
-    wire::Capability* to = nullptr;
-    for (wire::Capability& old : l.grants) {
-      if (old.key == g.key) to = &old;
-    }
-    while (to == nullptr || (to->key != g.key && is_in_use(c, to->key))) {
-      to = &l.grants[l.grants_next++ % StarLink::kGrants];
-    }
-    *to = g;
+  void keep_rule(Context& c, const StarRule& rule) {
+    c.link->registry.keep(rule, [&](wire::Key key) { return is_in_use(c, key); });
   }
-  // The key that an operation's packets show; it is to be asked for again.
-  [[nodiscard]] wire::Key forget_grant(Context& c, const Operation& op) {
+  [[nodiscard]] static std::uint8_t right_for(WorkKind k) {
+    using R = wire::StarRights;
+    return is_atomic(k) ? R::remote_atomic : k == WorkKind::read ? R::remote_read : R::remote_write;
+  }
+  // What the rules say to all that work names by its key.
+  [[nodiscard]] StarRegistry::Verdict judge(const StarLink& l, const Work& w) {
+    const std::uint32_t bytes = is_atomic(w.kind) ? 8 : w.length;
+    core_.world.touch(OnChip::rule, w.key);
+    return l.registry.judge(wire::Key(w.key), right_for(w.kind), w.remote.address, bytes);
+  }
+  // The key of a flight's packet that no rule is known for, because it has been taken back; or 0.
+  [[nodiscard]] wire::Key unknown_key(Context& c, const Flight& f) {
+    const auto side = static_cast<Side>(f.stream);
+    const Operation& op = c.link->streams[side].at(f.operation);
+    if (!is_by_key(side, op.kind)) return {};
     const wire::Key key(work(c, op).key);
-    for (wire::Capability& g : c.link->grants) {
-      if (g.key == key) g = {};
-    }
-    return key;
+    return c.link->registry.find(key) == nullptr ? key : wire::Key{};
   }
 
   // Writes what a flight's packet says besides header and expiry. A refusal is our own gate's.
@@ -112,6 +107,7 @@ class StarContents {
     const auto side = static_cast<Side>(f.stream);
     const Operation& op = c.link->streams[side].at(f.operation);
     const Place to = place(c, side, op, f.offset);
+    if (!is_open(c, side, op, to, f.bytes)) return Refusal::star_not_registered;
     shown = to.capability;
     OutPacket& out = core_.out;
     out.headers.reth.address = to.address;
@@ -148,6 +144,14 @@ class StarContents {
   }
 
  private:
+  // The registry has the last word before a packet leaves. What the stateless side's own work lends is open as far as
+  // its elements reach.
+  [[nodiscard]] bool is_open(const Context& c, Side side, const Operation& op, const Place& to, std::uint32_t bytes) {
+    if (!is_by_key(side, op.kind)) return to.bytes >= bytes;
+    core_.world.touch(OnChip::rule, to.capability.key.raw());
+    return c.link->registry.judge(to.capability.key, right_for(op.kind), to.address, bytes) ==
+           StarRegistry::Verdict::allowed;
+  }
   [[nodiscard]] bool is_in_use(Context& c, wire::Key key) {
     StarStream& s = c.link->streams[StarLink::own];
     for (std::uint32_t i = s.ripened; i != s.begun; ++i) {

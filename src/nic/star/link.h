@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "nic/formats.h"
+#include "nic/star/registry.h"
 #include "wire/star_payloads.h"
 
 namespace weft::nic {
@@ -32,7 +33,7 @@ struct RemoteWork {
 static_assert(sizeof(RemoteWork) == 512);
 static_assert(wire::StarPosts::kBytes + wire::StarWork::kBytes + RemoteWork::kTailBytes <= wire::kStarControlBytes);
 
-// A packet that has not been answered: RD, GD, CQEP, or a question for a capability.
+// A packet that has not been answered: RD, GD, CQEP, or a question for a rule.
 struct Flight {
   enum class Kind : std::uint8_t { none, push, pull, atomic, completions, question };
   Kind kind = Kind::none;
@@ -83,7 +84,7 @@ struct StarLink {
   static constexpr std::uint32_t kWindow = 64;  // packets
   static constexpr std::uint32_t kRemote = 64;  // entries of each of the stateless side's queues
   static constexpr std::uint32_t kDones = 2 * kRemote + 2;
-  static constexpr std::size_t kGrants = StarStream::kOperations + 1;
+  static_assert(StarRegistry::kRules > StarStream::kOperations);
   enum Side : std::uint8_t { own, remote };
 
   bool migrated = false;
@@ -112,9 +113,8 @@ struct StarLink {
   bool dones_under_way = false;
   std::uint32_t barrier = 0;  // the stateless side's work goes on when this many have been heard
 
-  std::array<wire::Capability, kGrants> grants{};
-  std::uint32_t grants_next = 0;
-  wire::Key wanted{};  // a capability for this key is wanted
+  StarRegistry registry{};
+  wire::Key wanted{};  // a rule for this key is wanted
   bool question_under_way = false;
 
   // Breaks once the stateless side knows.

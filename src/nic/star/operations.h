@@ -218,7 +218,7 @@ class StarOperations {
       if (const Refusal r = check_answers_room(core_, c, w, 0); r != Refusal::none)
         return fail_next(c, Status::local_protection, r);
     }
-    if (!find_key(c, w)) return false;
+    if (!find_rule(c, w)) return false;
     if (is_atomic(w.kind)) {
       if (w.remote.address % 8 != 0) return fail_next(c, Status::remote_invalid_request, Refusal::misaligned_atomic);
       if (l.saved == 0) return fail_next(c, Status::remote_invalid_request, Refusal::too_many_reads);
@@ -257,24 +257,24 @@ class StarOperations {
     }
     return false;
   }
-  // A capability for the key that one-sided work names. If there is none yet, it is asked for.
-  bool find_key(Context& c, const Work& w) {
-    using R = wire::StarRights;
+  // A rule that opens all that one-sided work names. If there is none yet, it is asked for. If there is one that does
+  // not, it is asked for again: the region may have become another one.
+  bool find_rule(Context& c, const Work& w) {
     StarLink& l = *c.link;
     const bool by_key = StarContents<W>::is_by_key(StarLink::own, w.kind);
-    if (!by_key || l.trusted || (w.length == 0 && !is_atomic(w.kind))) return true;
-    if (w.key == 0) return fail_next(c, Status::remote_access, Refusal::peer_access_error);  // nobody's
-    const wire::Capability* g = StarContents<W>::granted(l, wire::Key(w.key));
-    if (g == nullptr) {
-      l.wanted = wire::Key(w.key);
-      return false;
+    if (!by_key || (w.length == 0 && !is_atomic(w.kind))) return true;
+    const wire::Key key(w.key);
+    if (w.key == 0) return fail_next(c, Status::remote_access, Refusal::star_not_registered);  // nobody's
+    const StarRegistry::Verdict verdict = contents_.judge(l, w);
+    if (verdict == StarRegistry::Verdict::allowed) {
+      l.registry.use(key);
+      return true;
     }
-    const std::uint8_t needed = is_atomic(w.kind)          ? R::remote_atomic
-                                : w.kind == WorkKind::read ? R::remote_read
-                                                           : R::remote_write;
-    if ((g->rights & needed) != 0) return true;
-    if (l.streams[StarLink::own].ended == l.streams[StarLink::own].begun) contents_.keep_grant(c, {.key = g->key});
-    return fail_next(c, Status::remote_access, Refusal::peer_access_error);
+    if (verdict == StarRegistry::Verdict::refused && l.registry.find(key)->is_fresh) {
+      return fail_next(c, Status::remote_access, Refusal::star_not_registered);
+    }
+    l.wanted = key;
+    return false;
   }
   // A receive that the stateless side has posted.
   bool find_receive(Context& c, const Work& w, Operation& op) {

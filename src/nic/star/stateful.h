@@ -288,8 +288,18 @@ class Stateful {
     switch (f.kind) {
       case Flight::Kind::completions: return transmit_completions(c, psn, f);
       case Flight::Kind::question: return transmit_question(c, psn, f);
-      default: return transmit_data(c, psn, f);
+      default: break;
     }
+    const wire::Key unknown = contents_.unknown_key(c, f);
+    if (unknown.raw() != 0) [[unlikely]]
+      return await_rule(l, f, unknown);
+    transmit_data(c, psn, f);
+  }
+  // A rule has been taken back. The packet leaves when the stateless side has said what its key opens now: it is as if
+  // it had been sent before the question, so that the answer makes it count as lost.
+  [[gnu::cold]] void await_rule(StarLink& l, Flight& f, wire::Key key) {
+    l.wanted = key;
+    f.sent_at = std::max<Time>(core_.now() - l.answer_time - 2 * microsecond(), 1);
   }
   void transmit_data(Context& c, wire::Psn psn, const Flight& f) {
     const bool pulls = f.kind == Flight::Kind::pull;
@@ -304,7 +314,7 @@ class Stateful {
     core_.send_packet();
     core_.out.payload = {};
   }
-  // Our own gate does not let us read what is to be sent.
+  // Our own gate does not let us read what is to be sent, or no rule lets the packet leave.
   [[gnu::cold, gnu::noinline]] void fail_flight(Context& c, wire::Psn psn, Refusal why) {
     StarLink& l = *c.link;
     Flight f = l.flight(psn);
@@ -312,7 +322,8 @@ class Stateful {
     Operation& op = l.streams[f.stream].at(f.operation);
     --op.flights;
     op.failed = true;
-    op.status = f.stream == StarLink::own ? Status::local_protection : Status::remote_access;
+    op.status = f.stream == StarLink::own && why != Refusal::star_not_registered ? Status::local_protection
+                                                                                 : Status::remote_access;
     op.reason = why;
   }
   // One that breaks the stateless side is the last of its CQEP. What is announced behind it comes too late, and the
@@ -337,7 +348,7 @@ class Stateful {
     guard(c, h, l.control, lifetime(c));
     send_scratch(at);
   }
-  // May this connection use a key that its program has?
+  // What may this connection do with a key that its program has?
   void ask(Context& c) {
     c.link->question_under_way = true;
     send(c, {.kind = Flight::Kind::question, .offset = c.link->wanted.raw()});
@@ -345,9 +356,9 @@ class Stateful {
   void transmit_question(Context& c, wire::Psn psn, const Flight& f) {
     wire::Headers& h = start(c, wire::Opcode::star_cqep, psn);
     h.bth.solicited = true;
-    h.reth.address = f.offset;
     guard(c, h, c.link->control, lifetime(c));
-    core_.send_packet();
+    wire::star_write(scratch_.data(), wire::StarQuestion{wire::Key(f.offset)});
+    send_scratch(wire::StarQuestion::kBytes);
   }
   void send_again(Context& c, TurnBudget& budget) {
     StarLink& l = *c.link;
@@ -419,7 +430,8 @@ class Stateful {
     const auto side = static_cast<Side>(f.stream);
     const Operation& op = l.streams[side].at(f.operation);
     if (!StarContents<W>::is_by_key(side, op.kind)) return true;  // the side that gave it posts it anew
-    l.wanted = contents_.forget_grant(c, op);
+    l.wanted = wire::Key(contents_.work(c, op).key);
+    l.registry.forget(l.wanted);
     return true;
   }
   void close(Context& c, wire::Psn psn) {
@@ -459,14 +471,21 @@ class Stateful {
     const wire::Key key(f.offset);
     const Refusal said = wire::StarView::answer(p.headers).refusal;
     if (said == Refusal::star_no_such_block || said == Refusal::star_peer_gone) return stateless_side_gone(c);
-    wire::Capability g{.key = key};
+    unblock(l);
+    StarRule rule{.shown = {.key = key}, .is_fresh = true};
     if (said == Refusal::none && p.payload.size() == wire::StarGrant::kBytes) {
       const auto grant = wire::star_read<wire::StarGrant>(p.payload.near(), 0);
-      if (grant.key == key) g = {.key = key, .rights = grant.rights, .epoch = grant.epoch, .mac = grant.mac};
+      const auto newer = static_cast<std::int32_t>(grant.rules - l.registry.number());
+      if (newer < 0 || grant.key != key) return;  // it has been taken back since: who wants it asks again
+      if (newer > 0) l.registry.begin(grant.rules, l.registry.domain());
+      rule.shown = {.key = key, .rights = grant.rights, .epoch = grant.epoch, .mac = grant.mac};
+      rule.base = grant.base;
+      rule.length = grant.length;
+      rule.domain = grant.domain;
+      rule.is_window = grant.is_window;
     }
-    contents_.keep_grant(c, g);  // without rights: a refusal is remembered until the work that asked has failed
+    contents_.keep_rule(c, rule);  // without rights: a refusal is remembered until the work that asked has failed
     if (l.wanted == key) l.wanted = wire::Key{};
-    unblock(l);
   }
   // The stateless side knows nothing of this connection any more.
   void stateless_side_gone(Context& c) {
@@ -509,6 +528,8 @@ class Stateful {
     l.min_rnr_timer = initial.min_rnr_timer;
     l.saved = initial.saved;
     if (first) l.heard_at = core_.now();
+    const auto newer = static_cast<std::int32_t>(initial.rules - l.registry.number());
+    if (first || newer > 0) l.registry.begin(initial.rules, initial.domain);
     if (initial.broken) l.remote_broken = true;
     l.trusted = initial.trusts;
   }

@@ -419,14 +419,16 @@ class Stateless {
 
   // ---- capabilities for regions
 
-  // The stateful side asks what the connection may do with a key that its program has.
+  // The stateful side asks what the connection may do with a key that its program has. The host tells it when something
+  // of that is taken back.
   void grant(const wire::Packet& p) {
     Refusal why = Refusal::none;
     StatelessBlock* b = block_of(p, why);
     if (b == nullptr) return refuse(p, why);
     const Context& c = b->context;
     if (c.state == QpState::error) return refuse(p, Refusal::star_peer_gone);
-    const wire::Key key(static_cast<std::uint32_t>(p.headers.reth.address));
+    if (p.payload.size() != wire::StarQuestion::kBytes) return refuse(p, Refusal::star_bad_payload);
+    const wire::Key key = wire::star_read<wire::StarQuestion>(p.payload.near(), 0).key;
     wire::Capability wanted{.key = key};
     const Region* region = core_.state.memory.find(key);
     std::byte* unused = nullptr;
@@ -439,7 +441,17 @@ class Stateless {
                                               (includes(both, Rights::remote_atomic) ? R::remote_atomic : 0));
     const wire::Capability issued = issue(holder(p), wanted);
     start_answer(p, Refusal::none);
-    wire::star_write(scratch_.data(), wire::StarGrant{key, issued.rights, issued.epoch, issued.mac});
+    if (!b->granted) core_.world.write(BusWrite::block, &b->granted, sizeof b->granted);
+    b->granted = true;
+    wire::star_write(scratch_.data(), wire::StarGrant{.key = key,
+                                                      .rights = issued.rights,
+                                                      .epoch = issued.epoch,
+                                                      .is_window = region->kind != RegionKind::region,
+                                                      .mac = issued.mac,
+                                                      .base = region->base,
+                                                      .length = region->length,
+                                                      .rules = b->rules,
+                                                      .domain = region->domain});
     core_.count(Counter::acks_sent);
     send_scratch(wire::StarGrant::kBytes);
   }
@@ -466,6 +478,8 @@ class Stateless {
     const wire::Capability control = issue(peer_of(c), {.rights = wire::StarRights::control, .base = name});
     start_wqep(c).bth.solicited = true;
     wire::star_write(scratch_.data(), wire::StarInitial{.qpn = c.qpn,
+                                                        .rules = b.rules,
+                                                        .domain = c.domain,
                                                         .block = name,
                                                         .epoch = control.epoch,
                                                         .rnr_retry = c.rnr_retry,

@@ -96,6 +96,7 @@ int reregister(ibv_mr* mr, unsigned flags, ibv_pd* pd, RegionRequest r) {
   const int code =
       errno_of(c.device.reregister_region(region.key, new_domain, translation ? &options : nullptr, new_rights));
   if (code != 0) return code;
+  if (c.device.doorbells_waiting()) c.lane.rang();  // StaR's peers are told
   region.access = r.access;
   if (translation) {
     mr->addr = region.memory = r.memory;
@@ -168,6 +169,7 @@ int ibv_dereg_mr(ibv_mr* mr) {
   if (!hold) return EIO;
   Region& region = ours(mr);
   if (const int code = errno_of(c.device.deregister_region(region.key)); code != 0) return code;
+  if (c.device.doorbells_waiting()) c.lane.rang();
   --ours(mr->pd).users;
   if (region.device_memory != nullptr) --region.device_memory->users;
   delete &region;

@@ -50,6 +50,7 @@ int dealloc_mw(ibv_mw* mw) {
   const nic::Region* window = c.device.card().memory.find_variant(ours(mw).key);
   if (window == nullptr) return EINVAL;
   if (const int code = errno_of(c.device.destroy_window(window->key)); code != 0) return code;
+  if (c.device.doorbells_waiting()) c.lane.rang();
   --ours(mw->pd).users;
   delete &ours(mw);
   return 0;

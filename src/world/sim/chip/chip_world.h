@@ -32,6 +32,7 @@ class ChipWorld {
   // All but contexts are on chip in every card that is modelled; docs/model.md says why.
   void touch(nic::OnChip what, std::uint64_t key) {
     if (what == nic::OnChip::capability) return shell_.check_capability();
+    if (what == nic::OnChip::rule) return shell_.check_rule();
     if (what != nic::OnChip::context) return;
     slot_ = static_cast<std::uint32_t>(key);
     shell_.touch_context(slot_);

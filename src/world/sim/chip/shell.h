@@ -98,6 +98,7 @@ class Shell {
     bus_.write(now_, cursor_, bytes, of_loss ? BusUse::control : BusUse::under_way);
   }
   void check_capability() { cursor_ += cycles(spec_.capability_cycles); }
+  void check_rule() { cursor_ += cycles(spec_.rule_cycles); }
   // When a packet of this size is ready to leave.
   Time send(std::uint32_t bytes) {
     const Time from = std::max(cursor_, payload_);

@@ -52,6 +52,7 @@ struct ChipSpec {
   // nobody else; so many such reads may be under way, beside misses_under_way. 0: as many as the bus has tags.
   std::uint32_t stateless_reads = 0;
   std::uint32_t capability_cycles = 0;  // from a capability to its MAC; the unit is a pipeline and keeps nobody waiting
+  std::uint32_t rule_cycles = 0;        // of a stateful card's registry: from a key to what it opens
   std::uint64_t sram_bytes = 0;         // what the chip has; a profile that needs more is refused
 
   std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
