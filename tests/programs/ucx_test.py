@@ -1,6 +1,6 @@
 """UCX: over reliable connections, and over datagrams, which it makes reliable itself."""
 
-from stage import Stage, main
+from stage import Stage, free_port, main
 
 
 class Ucx(Stage):
@@ -28,6 +28,35 @@ class Ucx(Stage):
     def test_large_datagrams(self):
         for test, size, rounds in (("tag_lat", 10000, 300), ("tag_bw", 1 << 20, 20), ("ucp_put_bw", 65536, 50)):
             self.measure("ud_v", test, size, rounds)
+
+
+class UcxOverStar(Stage):
+    """UCX's reliable connections share their receives, which a card without state cannot. It says so."""
+    COMMAND = ("env", "UCX_TLS=rc_v,self", "UCX_NET_DEVICES=weft0:1", "ucx_perftest", "-f", "-t", "tag_lat", "-s", 64,
+               "-n", 100, "-w", 5)
+
+    def setUp(self):
+        if "auto" in self.flags:
+            self.skipTest("the runs over UDP do this")
+
+    def test_a_stateless_role_is_refused_with_a_sentence(self):
+        port, here = free_port(), self.address()
+        server = self.start(*self.COMMAND, "-p", port, address=here,
+                            flags=("--transport", "star", "--role", "stateful"))
+        self.wait_for_port(server, port)
+        client = self.start(*self.COMMAND, "-p", port, here, address=self.address(),
+                            flags=("--transport", "star", "--role", "stateless"))
+        self.finish(client, server, well=lambda p: p.wait() not in (None, 0))
+        self.assertRegex(client.output(), "is stateless in StaR has no shared receive queue")
+        server.end()
+
+    def test_with_cards_that_choose_it_stays_with_srnic_however_busy_they_are(self):
+        port, here = free_port(), self.address()
+        server = self.start(*self.COMMAND, "-p", port, address=here, flags=("--stateless-beyond", 1))
+        self.wait_for_port(server, port)
+        client = self.start(*self.COMMAND, "-p", port, here, address=self.address())
+        self.finish(client, server)
+        self.finish(server, client)
 
 
 if __name__ == "__main__":

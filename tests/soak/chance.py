@@ -12,18 +12,20 @@ EVENTS = {"kill": 20, "stop": 20, "busy": 12, "short descriptors": 8, "short mem
 NAMESPACE_EVENTS = {"kill broker": 8, "link down": 12}
 
 WIRES = ("auto", "auto", "udp", "shm")
-TRANSPORTS = ("auto", "auto", "roce", "srnic")
+TRANSPORTS = ("auto", "auto", "roce", "srnic", "star")
 FAULTS = ("", "", "", "loss=0.1%", "loss=1%", "loss=1%,duplication=1%,reordering=1%",
           "loss=0.5%,jitter=5%,jitter_max=200us,corruption=0.5%", "ecn=5%,reordering=2%")
 SIDES = ("aa", "bb", "ab", "ba")  # of server and client
 PROGRAMS = {
     "check": 30, "check pair": 20, "rping": 8, "ibv_rc_pingpong": 8, "ibv_srq_pingpong": 4, "ibv_uc_pingpong": 2,
     "ibv_ud_pingpong": 2, "ib_send_bw": 4, "ib_write_bw": 4, "ib_read_lat": 3, "ib_atomic_bw": 3, "ucmatose": 4,
-    "rdma_server": 4, "ucx rc": 4, "ucx ud": 2, "weft-connections": 4, "verbs_stress": 4, "weft stat": 4,
+    "rdma_server": 4, "ucx rc": 4, "ucx ud": 2, "weft-connections": 4, "crowd": 4, "verbs_stress": 4, "weft stat": 4,
     "weft devices": 2,
 }
 # Shared memory alone refuses a peer that is gone when it is named, and peers of these are killed at any time.
 NOT_BY_SHM_ALONE = ("check", "check pair", "verbs_stress")
+# In star one side is stateless, and has no shared receive queue. Others do not need one.
+IN_STAR = ("rping", "ibv_rc_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_lat", "ib_atomic_bw", "ucmatose", "crowd")
 SHORT_PROGRAMS = ("check", "check", "rping", "ibv_rc_pingpong", "weft stat")
 
 
@@ -60,8 +62,10 @@ def draw_program(rng, kind=None):
     sides, wire = rng.choice(SIDES), rng.choice(WIRES)
     if wire == "shm" and (sides[0] != sides[1] or kind in NOT_BY_SHM_ALONE):
         wire = "auto"  # shared memory alone does not reach another machine
-    return Draw(kind, rng.randrange(1, 1 << 30), sides, wire, rng.choice(TRANSPORTS), rng.choice(FAULTS),
-                rng.random() < 0.3, rng.random(), rng.random())
+    seed, transport = rng.randrange(1, 1 << 30), rng.choice(TRANSPORTS)
+    if transport == "star" and kind not in IN_STAR:
+        transport = "auto"
+    return Draw(kind, seed, sides, wire, transport, rng.choice(FAULTS), rng.random() < 0.3, rng.random(), rng.random())
 
 
 def programs(seed, number):

@@ -85,7 +85,7 @@ class CheckJob:
             if self.limits:
                 self.killed.add(name)
         limits = self.limits if role == "client" else ()
-        self.checkers[role] = Checker(self.place, side, name, flags_of(draw, self.place.address(side), self.faults),
+        self.checkers[role] = Checker(self.place, side, name, flags_of(draw, 0, self.place.address(side), self.faults),
                                       words, limits)
 
     @property

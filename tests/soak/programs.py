@@ -64,6 +64,9 @@ def call_of(draw, place):
     stress = (place.folder / "tests/verbs_stress", "--seconds", 2, "--threads", 6, "--seed", draw.seed)
     load = (place.folder / "bin/weft-connections", "--qps", "1,16", "--depth", 8, "--rounds", 1, "--milliseconds", 300,
             "--no-idle", "--bytes", scale(draw, 64, 65536), "--verb", "send" if draw.fraction < 0.5 else "write")
+    crowd = (place.folder / "bin/weft-connections", "--clients", 3, "--qps", scale(draw, 3, 3000), "--depth", 16,
+             "--rounds", 1, "--milliseconds", 200, "--verb", "write" if draw.fraction < 0.5 else "read", "--bytes", 64,
+             *(("--client-variable", f"WEFT_ROLE={role_of(draw, 1)}") if draw.transport == "star" else ()))
     calls = {
         "rping": lambda: Call((*rping, "-s"), (*rping, "-c"), "cm"),
         "ucmatose": lambda: ucmatose(size // 4, 1 + int(4 * draw.fraction)),
@@ -73,6 +76,7 @@ def call_of(draw, place):
         "ucx ud": lambda: ucx("ud_v", draw),
         "true": lambda: Call((), ("true",), "alone"),
         "weft-connections": lambda: Call((), load, "alone"),
+        "crowd": lambda: Call((), crowd, "alone"),
         "verbs_stress": lambda: Call((), stress, "alone"),
         "weft stat": lambda: Call((), (place.weft, "stat", "--json", "--qps"), "alone", on_card=False),
         "weft devices": lambda: Call((), (place.weft, "devices"), "alone", on_card=False),
@@ -84,8 +88,17 @@ def call_of(draw, place):
     return perftest(draw.kind, draw)
 
 
-def flags_of(draw, address, faults):
+def role_of(draw, which):
+    """In StaR, of the server (0) and the client (1)."""
+    return ("stateless", "stateful")[(draw.seed + which) % 2]
+
+
+def flags_of(draw, which, address, faults):
     words = ["--addr", address, "--wire", draw.wire, "--transport", draw.transport, "--seed", draw.seed]
+    if draw.transport == "star":
+        words += ["--role", role_of(draw, which)]
+    if draw.transport == "auto":
+        words += ["--stateless-beyond", 50]  # roles that cards choose by their load
     return words + (["--faults", faults] if faults else [])
 
 
@@ -108,8 +121,12 @@ class Job:
     def launch(self, role, which, *limits):
         words = [str(w).format(port=self.port, server=self.addresses[0]) for w in getattr(self.call, role)]
         if self.call.on_card:
-            words = [self.place.weft, "run", *flags_of(self.draw, self.addresses[which], self.faults), "--", *words]
+            flags = flags_of(self.draw, self.which(role), self.addresses[which], self.faults)
+            words = [self.place.weft, "run", *flags, "--", *words]
         self.members[role] = self.place.start(self.draw.sides[which], *words, limits=limits)
+
+    def which(self, role):
+        return 1 if role == "client" and self.call.server else 0
 
     def running(self):
         return [m for m in self.members.values() if m.running()]

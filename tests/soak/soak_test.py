@@ -14,6 +14,7 @@ import chance
 import checkers
 import judge
 import ledger
+import programs
 import soak
 import stacks
 
@@ -41,6 +42,13 @@ class Drawing(unittest.TestCase):
         for program in self.first(1, 1, 2000)[0]:
             self.assertFalse(program.wire == "shm" and program.crosses(), program)
             self.assertFalse(program.wire == "shm" and program.kind in chance.NOT_BY_SHM_ALONE, program)
+
+    def test_star_is_for_programs_that_share_no_receives_and_its_sides_play_different_roles(self):
+        drawn = [p for p in self.first(1, 1, 2000)[0] if p.transport == "star"]
+        self.assertEqual({p.kind for p in drawn}, set(chance.IN_STAR))
+        for p in drawn:
+            self.assertEqual({programs.role_of(p, 0), programs.role_of(p, 1)}, {"stateless", "stateful"})
+            self.assertIn(programs.role_of(p, 1), programs.flags_of(p, 1, "127.0.0.1", ""))
 
     def test_each_event_can_be_done(self):
         for kind in chance.EVENTS | chance.NAMESPACE_EVENTS:
