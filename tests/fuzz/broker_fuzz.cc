@@ -307,6 +307,7 @@ class Scene {
         return;
       }
       case Topic::met: return check_meeting(in);
+      case Topic::playing: return check_playing(client, in);
       case Topic::datagram:
       case Topic::asked: return require(client.lane_number != 0, "something came for a lane that is none");
       case Topic::consulted:
@@ -315,12 +316,19 @@ class Scene {
       default: require(false, "the broker says what only others say");
     }
   }
+  // Two sockets for each address, for a lane alone.
+  static void check_playing(const Client& client, const Incoming& in) {
+    if (in.message.code != 0) return require(in.descriptors.empty(), "sockets for one who may not play");
+    require(client.lane_number != 0, "a role for a lane that is none");
+    require(!in.descriptors.empty() && in.descriptors.size() % 2 == 0, "as many sockets for each of StaR's ports");
+  }
   void check_welcome(Client& client, const Incoming& in) {
     if (in.message.code != 0) return require(in.descriptors.empty(), "sockets for one who is not welcome");
     const std::uint32_t given = in.message.lane_number;
     require(given >= wire::kFirstLane && given <= wire::kLastLane, "a lane number that is none");
     for (const Client& other : clients_) require(other.lane_number != given, "a lane number was given to two");
-    require(!in.descriptors.empty() && in.descriptors.size() <= kMaxAddresses, "a socket for each address");
+    // One for each address, and two more if it speaks StaR.
+    require(!in.descriptors.empty() && in.descriptors.size() <= 3 * kMaxAddresses, "sockets for each address");
     client.lane_number = static_cast<std::uint8_t>(given);
   }
   static void check_meeting(const Incoming& in) {

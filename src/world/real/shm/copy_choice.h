@@ -13,9 +13,10 @@
 
 namespace weft::real {
 
-// Ticks that `bytes` would have taken per kCostBytes: the unit of all costs here.
+// Ticks that `bytes` would have taken per kCostBytes: the unit of all costs here. No bytes say nothing of it: 0.
 inline constexpr std::uint64_t kCostBytes = 64 * 1024;
 constexpr std::uint32_t copy_cost(std::uint64_t ticks, std::uint64_t bytes) {
+  if (bytes == 0) return 0;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks * kCostBytes / bytes, ~std::uint32_t{0}));
 }
 

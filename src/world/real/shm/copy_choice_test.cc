@@ -29,6 +29,12 @@ struct Machine {
   void decide() { run(3 * CopyChoice::kSamples * CopyChoice::kSample); }
 };
 
+// Bug: found by ring_fuzz, whose peer writes bursts without payloads. It divided by zero.
+TEST(CopyChoice, NothingHasNoCost) {
+  EXPECT_EQ(copy_cost(1000, 0), 0U);
+  EXPECT_EQ(copy_cost(1000, kCostBytes), 1000U);
+}
+
 TEST(CopyChoice, WithoutTheKernelsLeaveThereIsOnlyTheRing) {
   Machine m{.ring = 1000, .one_copy = 1};
   m.run(2 * CopyChoice::kKept);
