@@ -10,9 +10,12 @@ namespace weft::verbs {
 
 SignalFd::SignalFd() : fd_(::eventfd(0, EFD_CLOEXEC)), bed_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {}
 
-SignalFd::~SignalFd() {
+SignalFd::~SignalFd() { close(); }
+
+void SignalFd::close() {
   if (fd_ >= 0) ::close(fd_);
   if (bed_ >= 0) ::close(bed_);
+  fd_ = bed_ = -1;
 }
 
 // Neither write can block: that would take 2^64 events.

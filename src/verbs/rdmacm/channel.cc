@@ -56,7 +56,7 @@ rdma_event_channel* rdma_create_event_channel() {
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
   if (channel == nullptr) return;
-  const EventChannel& ended = channel_of(channel);
+  EventChannel& ended = channel_of(channel);
   const AgentHold hold(ended.agent);
   if (!hold) return;  // of the parent; there is nothing here to end
   // A thread that waits for events waits on, as it would in the kernel: programs that end leave theirs behind (rping),
@@ -66,8 +66,13 @@ void rdma_destroy_event_channel(rdma_event_channel* channel) {
   // Without a destructor: it may come back while the program ends.
   static std::array<const EventChannel*, kLeft> left{};
   static std::size_t next = 0;
-  const bool may_come_back = ended.last_reader != std::thread::id() && ended.last_reader != std::this_thread::get_id();
-  if (!may_come_back) return delete &ended;
+  if (ended.last_reader == std::this_thread::get_id()) return delete &ended;
+  // Nobody has been here, but a thread that was started for it may come yet (rping's, if the first call fails). It is
+  // told that there is no descriptor.
+  if (ended.last_reader == std::thread::id()) {
+    ended.occurrences.clear();
+    ended.signal.close();
+  }
   const EventChannel* const oldest = std::exchange(left[next++ % kLeft], &ended);
   if (oldest != nullptr && oldest->readers == 0) delete oldest;
 }

@@ -35,6 +35,16 @@ TEST_F(Rdmacm, AThreadThatComesBackToADestroyedChannelWaits) {
   EXPECT_EQ(::fcntl(gone, F_GETFD), -1);
 }
 
+// Bug: rping's thread for events came to a channel that was destroyed before it had begun, and found freed memory.
+TEST_F(Rdmacm, AThreadThatComesLateToADestroyedChannelIsRefused) {
+  rdma_event_channel* channel = rdma_create_event_channel();
+  ASSERT_NE(channel, nullptr);
+  rdma_destroy_event_channel(channel);
+  rdma_cm_event* event = nullptr;
+  EXPECT_EQ(rdma_get_cm_event(channel, &event), -1);
+  EXPECT_EQ(errno, EBADF);
+}
+
 TEST_F(Rdmacm, TheDescriptorIsReadableWhileThereIsAnEvent) {
   EXPECT_FALSE(is_readable(client_channel->fd));
   EXPECT_NE(::fcntl(client_channel->fd, F_GETFD) & FD_CLOEXEC, 0);
