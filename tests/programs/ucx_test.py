@@ -19,7 +19,10 @@ class Ucx(Stage):
                                    ("tag_bw", 1 << 20, 50), ("ucp_put_lat", 8, 500), ("ucp_put_bw", 65536, 300),
                                    ("ucp_get", 65536, 200), ("ucp_fadd", 8, 500), ("ucp_cswap", 8, 500),
                                    ("stream_bw", 4096, 500), ("ucp_am_lat", 1000, 500)):
-            self.measure("rc_v", test, size, rounds)
+            # This one writes the same bytes again and again, and waits for the last. What is sent again in srnic may
+            # come after it (docs/programs.md).
+            if not (self.lossy and test == "ucp_put_bw"):
+                self.measure("rc_v", test, size, rounds)
 
     def test_datagrams(self):
         for test, size, rounds in (("tag_lat", 8, 1000), ("tag_bw", 8192, 500), ("ucp_get", 4096, 200)):
