@@ -37,12 +37,23 @@ static_assert(wire::StarPosts::kBytes + wire::StarWork::kBytes + RemoteWork::kTa
 struct Flight {
   enum class Kind : std::uint8_t { none, push, pull, atomic, completions, question };
   Kind kind = Kind::none;
-  bool lost = false;  // to be sent again
-  bool many = false;  // copies of it
+  bool lost = false;        // to be sent again
+  std::uint8_t copies = 0;  // of it that have been sent; 3: three, or more
   std::uint8_t stream = 0;
   std::uint32_t operation = 0;          // free-running number in its stream
   std::uint32_t offset = 0, bytes = 0;  // of the message; of completions: number of the first, and how many
   Time sent_at = 0, stale_at = 0;       // the last copy; from then on the stateless card takes none
+};
+static_assert(sizeof(Flight) == 32, "the card looks through them often");
+
+// Of a packet that has been sent twice. M tells the second copy from the first.
+struct TwoCopies {
+  Time first_sent_at = 0, first_stale_at = 0;
+  bool waits = false;      // one of them has been answered, and the other one not
+  bool is_second = false;  // that one
+  std::uint8_t stream = 0;
+  wire::Psn psn{};
+  std::uint32_t operation = 0;
 };
 
 // Work of one side under way.
@@ -60,6 +71,7 @@ struct Operation {
   std::uint32_t done_number = 0;  // its receive's completion, among those for the stateless side
   std::uint64_t value = 0;        // of an atomic: what was there before
   Time safe_at = 0;               // no copy of its packets is taken from then on
+  std::uint32_t risky = 0;        // packets of which not all copies have been answered
 };
 
 struct StarStream {
@@ -102,6 +114,7 @@ struct StarLink {
   std::uint32_t own_receives_taken = 0;  // own receive entries that the stateless side's work under way has taken
 
   std::array<Flight, kWindow> flights{};
+  std::array<TwoCopies, kWindow> twice{};
   std::uint32_t open = 0;     // flights not answered yet
   std::uint32_t lost = 0;     // of those: to be sent again
   std::uint32_t window = 16;  // packets that may be open
@@ -131,6 +144,37 @@ struct StarLink {
   std::uint8_t backoff = 0;
   Time heard_at = 0;  // something was, or nothing was under way
   Time due = kNever;  // when the timer was to be looked at
+
+  void note_sent(wire::Psn psn, Time now, Time good_for) {
+    Flight& f = flight(psn);
+    if (f.copies == 1) twice[psn.raw() % kWindow] = {.first_sent_at = f.sent_at, .first_stale_at = f.stale_at};
+    if (f.copies < 3) ++f.copies;
+    f.sent_at = now;
+    f.stale_at = now + good_for;
+  }
+  // How long an answer has taken.
+  void learn(Time took) {
+    if (answer_time == 0) {
+      answer_time = took;
+      variation = took / 2;
+      return;
+    }
+    const Time off = took > answer_time ? took - answer_time : answer_time - took;
+    variation += (off - variation) / 4;
+    answer_time += (took - answer_time) / 8;
+  }
+  // Receive entries of the stateless side whose completions have been heard.
+  [[nodiscard]] std::uint32_t receives_done() const {
+    std::uint32_t done = receives_taken;
+    for (std::uint32_t i = dones_heard; i != dones_posted; ++i) {
+      if (dones[i % kDones].queue == wire::StarDone::Queue::receive) --done;
+    }
+    const StarStream& s = streams[own];
+    for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
+      if (s.operations[i % StarStream::kOperations].takes_receive) --done;
+    }
+    return done;
+  }
 
   [[nodiscard]] Flight& flight(wire::Psn psn) { return flights[psn.raw() % kWindow]; }
 };

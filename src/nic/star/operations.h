@@ -79,7 +79,7 @@ class StarOperations {
     const auto side = static_cast<Side>(f.stream);
     Operation& op = c.link->streams[side].at(f.operation);
     --op.flights;
-    if (f.kind == Flight::Kind::push && f.many) op.safe_at = std::max(op.safe_at, f.stale_at);
+    if (f.kind == Flight::Kind::push && f.copies > 1) expect_copies(*c.link, op, f, p.headers.bth);
     if (op.failed) return;
     const Refusal said = wire::StarView::answer(p.headers).refusal;
     if (said != Refusal::none)
@@ -90,6 +90,30 @@ class StarOperations {
     const Refusal r =
         f.kind == Flight::Kind::atomic ? contents_.take_original(c, op, p) : contents_.take_pulled(c, side, op, f, p);
     if (r != Refusal::none) fail(op, Status::local_protection, r);
+  }
+
+  // Copies of a packet that has been answered may still come, until they expire. Of two each answer tells which it is
+  // for; when both have been answered, none is under way.
+  static void expect_copies(StarLink& l, Operation& op, const Flight& f, const wire::Bth& answer) {
+    TwoCopies& t = l.twice[answer.psn.raw() % StarLink::kWindow];
+    const bool two = f.copies == 2, of_second = two && answer.solicited;
+    op.safe_at = std::max(op.safe_at, of_second ? t.first_stale_at : f.stale_at);
+    ++op.risky;
+    if (!two) return;
+    t.waits = true;
+    t.is_second = !of_second;
+    t.stream = f.stream;
+    t.psn = answer.psn;
+    t.operation = f.operation;
+  }
+  static void hear_other_copy(StarLink& l, const wire::Bth& answer) {
+    TwoCopies& o = l.twice[answer.psn.raw() % StarLink::kWindow];
+    if (!o.waits || o.psn != answer.psn || o.is_second != answer.solicited) return;
+    o.waits = false;
+    StarStream& s = l.streams[o.stream];
+    if (o.operation - s.ripened >= s.begun - s.ripened) return;  // it has ended
+    Operation& op = s.at(o.operation);
+    if (--op.risky == 0) op.safe_at = 0;
   }
 
   // ---- ending
@@ -193,6 +217,7 @@ class StarOperations {
       });
     }
     l.flights = {};
+    l.twice = {};
     l.open = l.lost = l.own_receives_taken = 0;
     l.streams = {};
     l.migrated = false;

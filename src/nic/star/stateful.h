@@ -159,17 +159,15 @@ class Stateful {
   [[nodiscard]] Time patience(const Context& c) const {
     return c.ack_timeout == 0 ? kNever : star_patience(core_.state.config.ack_timeout(c.ack_timeout), c.retry_count);
   }
-  void time_answer(StarLink& l, const Flight& f) {
-    if (f.many) return;
-    const Time took = std::max<Time>(core_.now() - f.sent_at, 1);
-    if (l.answer_time == 0) {
-      l.answer_time = took;
-      l.variation = took / 2;
-    } else {
-      const Time off = took > l.answer_time ? took - l.answer_time : l.answer_time - took;
-      l.variation += (off - l.variation) / 4;
-      l.answer_time += (took - l.answer_time) / 8;
-    }
+  // If the first copy of a packet is answered after the second has been sent, that was sent for nothing (Eifel, RFC
+  // 3522): the timeout grows, and what was taken from the window comes back.
+  void time_answer(StarLink& l, const Flight& f, const wire::Bth& answer) {
+    const bool tells_copies = f.kind != Flight::Kind::completions && f.kind != Flight::Kind::question;
+    if (f.copies > (tells_copies ? 2 : 1)) return;
+    const bool for_nothing = f.copies == 2 && !answer.solicited;
+    if (for_nothing) l.window = std::min(2 * l.window, StarLink::kWindow);
+    const Time sent_at = for_nothing ? l.twice[answer.psn.raw() % StarLink::kWindow].first_sent_at : f.sent_at;
+    l.learn(std::max<Time>(core_.now() - sent_at, 1));
   }
   // Time in which nobody drove this card is not the peer's silence: whoever stood still does not give its peers up.
   static void discount_absence(StarLink& l, Time now) {
@@ -282,9 +280,7 @@ class Stateful {
   void transmit(Context& c, wire::Psn psn) {
     StarLink& l = *c.link;
     Flight& f = l.flight(psn);
-    f.many = f.many || f.sent_at != 0;
-    f.sent_at = core_.now();
-    f.stale_at = f.sent_at + lifetime(c) + 2 * microsecond();
+    l.note_sent(psn, core_.now(), lifetime(c) + 2 * microsecond());
     switch (f.kind) {
       case Flight::Kind::completions: return transmit_completions(c, psn, f);
       case Flight::Kind::question: return transmit_question(c, psn, f);
@@ -310,6 +306,7 @@ class Stateful {
     const bool atomic = f.kind == Flight::Kind::atomic;
     wire::StarView::set_opt(h, atomic ? wire::StarOpt::atomic : pulls ? wire::StarOpt::read : wire::StarOpt::write);
     h.bth.ack_request = true;
+    h.bth.solicited = f.copies == 2;
     guard(c, h, shown, lifetime(c));
     core_.send_packet();
     core_.out.payload = {};
@@ -383,11 +380,12 @@ class Stateful {
     StarLink& l = *c.link;
     const wire::Psn psn = p.headers.bth.psn;
     if (!l.migrated || psn.since(c.unacked_psn) >= c.next_psn.since(c.unacked_psn) || !fits(l.flight(psn), p)) {
+      if (p.headers.bth.opcode == wire::Opcode::star_rda) StarOperations<W>::hear_other_copy(l, p.headers.bth);
       return core_.refuse(Refusal::star_ghost);
     }
     const Flight f = l.flight(psn);
     core_.count(Counter::acks_rcvd);
-    time_answer(l, f);
+    time_answer(l, f, p.headers.bth);
     if (wire::StarView::answer(p.headers).refusal == Refusal::star_expired) return came_late(l, psn);
     l.heard_at = core_.now();
     l.backoff = 0;
@@ -541,7 +539,7 @@ class Stateful {
     if (posts.count == 0) return Refusal::none;  // it asks whether we are there
     const auto ahead = static_cast<std::int32_t>(posts.first - posted);
     if (ahead > 0) return Refusal::star_work_ahead;
-    const std::uint32_t done = posts.receives ? receives_done(l) : l.streams[StarLink::remote].ended;
+    const std::uint32_t done = posts.receives ? l.receives_done() : l.streams[StarLink::remote].ended;
     const std::uint32_t end = posts.first + posts.count;
     auto& entries = posts.receives ? l.receives : l.works;
     const bool again = static_cast<std::int32_t>(end - posted) <= 0;
@@ -558,18 +556,6 @@ class Stateful {
     }
     if (!again) posted = end;
     return at == payload.size() ? Refusal::none : Refusal::star_bad_payload;
-  }
-  // Receive entries of the stateless side whose completions have been heard.
-  [[nodiscard]] static std::uint32_t receives_done(const StarLink& l) {
-    std::uint32_t done = l.receives_taken;
-    for (std::uint32_t i = l.dones_heard; i != l.dones_posted; ++i) {
-      if (l.dones[i % StarLink::kDones].queue == wire::StarDone::Queue::receive) --done;
-    }
-    const StarStream& s = l.streams[StarLink::own];
-    for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
-      if (s.operations[i % StarStream::kOperations].takes_receive) --done;
-    }
-    return done;
   }
 
   // ---- after everything
