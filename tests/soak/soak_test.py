@@ -168,7 +168,8 @@ class Whole(unittest.TestCase):
 
     def test_a_leak_is_noticed(self):
         self.shorten(soak, "SETTLE")
-        code, said = self.soak(1.5, "--failures", "1", "--sabotage", "leak")
+        # On a busy machine something else may fail first.
+        code, said = self.soak(1.5, "--failures", "4", "--sabotage", "leak")
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"leak: descriptors of elder [ab]: \d+ at the start, \d+ now")
 
