@@ -14,7 +14,7 @@ class SignalFd {
   SignalFd& operator=(const SignalFd&) = delete;
 
   [[nodiscard]] int fd() const { return fd_; }
-  void close();                           // who sleeps from now on is told EBADF
+  void close();                                                      // who sleeps from now on is told EBADF
   [[nodiscard]] bool good() const { return fd_ >= 0 && bed_ >= 0; }  // else the process has no descriptor left
 
   // -- with the lane's lock held --
