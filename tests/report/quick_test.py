@@ -3,21 +3,21 @@ Usage: quick_test.py WEFT FOLDER. Leaves the page, points.csv and verdicts.json 
 
 import csv
 import json
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-SECONDS = 60
+SECONDS = 120  # of processors: a minute of two. By the clock, a busy machine would fail here.
 
 
 def main(weft, folder):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
     done = subprocess.run([weft, "reproduce", "--all", "--quick", "--json", "--report", str(folder), "--csv",
                            str(folder / "points.csv")], capture_output=True, text=True, check=False)
-    seconds = time.monotonic() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
     problems = []
     if done.returncode not in (0, 1):
         problems.append(f"exit {done.returncode}: {done.stderr}")
@@ -38,9 +38,9 @@ def main(weft, folder):
         failed = [f"{r['experiment']}, {r['series']}: {r['failure']}" for r in csv.DictReader(file) if r["failure"]]
     problems += [f"a run failed: {f}" for f in failed[:5]]
     if seconds > SECONDS:
-        problems.append(f"took {seconds:.0f} s, {SECONDS} are allowed")
+        problems.append(f"took {seconds:.0f} s of processors, {SECONDS} are allowed")
     counts = {v: sum(r["row"] is not None and r["verdict"] == v for r in rows) for v in ("met", "missed", "calibrated")}
-    print(", ".join(f"{n} {v}" for v, n in counts.items()), f"in {seconds:.1f} s")
+    print(", ".join(f"{n} {v}" for v, n in counts.items()), f"in {seconds:.1f} s of processors")
     print("\n".join(problems))
     return 1 if problems else 0
 
