@@ -49,8 +49,10 @@ endfunction()
 # Most functions there hand addresses of their own to others, and a canary for each is 4 % of a message's instructions.
 # These files have canaries only in functions with arrays of characters that are longer than an address of 16 bytes. And
 # the compiler stops inlining when a file has grown by 40 %, which the checks alone use up: with a higher limit it
-# inlines as much as it does without hardening.
+# inlines as much as it does without hardening. What it inlines follows from the whole of what it compiles at once, so
+# each of these files is compiled alone.
 function(weft_packet_path)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(WEFT_HARDENED)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fstack-protector --param=ssp-buffer-size=17)
   endif()

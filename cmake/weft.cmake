@@ -6,8 +6,9 @@
 #   weft_face(NAME SONAME MAP file SOURCES … [DEPS …])           build/lib/weft/SONAME: a shared library that programs
 #                                                                take for another's, with its symbol versions
 #   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …] [HEADER file])
-#                                                                build/tests/NAME, GoogleTest, one ctest test; HEADER,
-#                                                                from the root, is compiled once for all that name it
+#                                                                build/tests/NAME, GoogleTest, one ctest test, compiled
+#                                                                together (see there); HEADER, from the root, is
+#                                                                compiled once for all that name it
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
 #   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, with WEFT_FUZZ=ON; and
 #                                                                with WEFT_TESTS=ON build/tests/NAME_replay, a ctest
@@ -51,6 +52,8 @@ find_program(WEFT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_compile_options(weft_flags INTERFACE
+  # Its default makes GCC collect garbage over and over in what it will not let go of.
+  $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
   -ffp-contract=off  # the same seed gives the same run on every architecture
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
@@ -181,14 +184,15 @@ function(weft_compile_fast target)
   endif()
 endfunction()
 
-# For many small files, which cost less than the headers they include: up to eight are compiled as one, in the order of
-# SOURCES. So their anonymous namespaces share no names, which the test `tidy` holds. Builds other than the release
-# compile each file alone, and show that it includes what it needs. Files that are APART are always compiled alone.
+# For many small files, which cost less than the headers they include: up to sixteen are compiled as one, in the order
+# of SOURCES. So their anonymous namespaces share no names, which the test `tidy` holds. The debug build compiles each
+# file alone, and shows that it includes what it needs. Files that are APART and the packet path are always compiled
+# alone.
 function(weft_compile_together target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
   weft_check_arguments(${target})
-  if(TARGET ${target} AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(TARGET ${target} AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_FUZZ)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
     # GCC takes them for headers and warns of what is local to them.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -225,6 +229,7 @@ function(weft_test name)
   weft_executable(${name} tests)
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
   weft_compile_fast(${name})
+  weft_compile_together(${name})
   weft_share_test_header(${name} "${arg_HEADER}")
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")

@@ -25,6 +25,7 @@ constexpr bool reads_back(WorkKind k) {
 }
 constexpr bool is_atomic(WorkKind k) { return k == WorkKind::compare_swap || k == WorkKind::fetch_add; }
 constexpr bool is_local(WorkKind k) { return k == WorkKind::local_invalidate || k == WorkKind::bind_window; }
+constexpr bool is_write(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate; }
 
 struct WorkFlags {
   // Numbered as verbs does, so that posting need not translate them.

@@ -16,17 +16,17 @@ namespace {
 using model::Numbers;
 using Bytes = std::vector<std::byte>;
 
-const Flow kV4{.source = Address::v4(10, 0, 0, 1),
-               .destination = Address::v4(10, 0, 0, 2),
-               .source_port = 0xC123,
-               .traffic_class = 0x6A,
-               .hop_limit = 63};
-const Flow kV6{.source = {{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}},
-               .destination = {{0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
-               .flow_label = 0xB'EEF1,
-               .source_port = 0xC123,
-               .traffic_class = 0x6A,
-               .hop_limit = 63};
+const Flow kFrameV4{.source = Address::v4(10, 0, 0, 1),
+                    .destination = Address::v4(10, 0, 0, 2),
+                    .source_port = 0xC123,
+                    .traffic_class = 0x6A,
+                    .hop_limit = 63};
+const Flow kFrameV6{.source = {{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}},
+                    .destination = {{0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
+                    .flow_label = 0xB'EEF1,
+                    .source_port = 0xC123,
+                    .traffic_class = 0x6A,
+                    .hop_limit = 63};
 
 Bytes frame_of(const Flow& flow, Opcode opcode, std::size_t payload_bytes, std::uint64_t seed = 1) {
   Numbers numbers(seed);
@@ -65,7 +65,7 @@ void fix_icrc(Bytes& frame) {
 }
 
 TEST(Frame, ReturnsWhatWasBuiltForEveryOpcode) {
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kFrameV4, kFrameV6}) {
     for (const auto& line : model::lines()) {
       const std::size_t size = line.payload ? 77 : 0;
       Numbers numbers(5);
@@ -91,11 +91,11 @@ TEST(Frame, ADatagramFromPiecesIsTheOneInAFrame) {
   const auto payload = Numbers(3).bytes(333);
   Headers headers = Numbers(4).headers(Opcode::rc_write_only);
   Bytes whole(datagram_bytes(Opcode::rc_write_only, payload.size())), pieces(600);
-  ASSERT_EQ(encode_datagram(headers, payload, kV4, whole), whole.size());
+  ASSERT_EQ(encode_datagram(headers, payload, kFrameV4, whole), whole.size());
   headers.bth.pad = pad_for(payload.size());
   const std::array parts{Piece{payload.data(), 10}, Piece{payload.data() + 10, 0}, Piece{payload.data() + 10, 323}};
   pieces.resize(static_cast<std::size_t>(encode_datagram(headers, parts, pieces.data()) - pieces.data()));
-  seal_datagram(kV4, pieces);
+  seal_datagram(kFrameV4, pieces);
   EXPECT_EQ(whole, pieces);
 }
 
@@ -103,20 +103,20 @@ TEST(Frame, IsNotWrittenWhereThereIsNoRoomOrNoOpcode) {
   Bytes out(datagram_bytes(Opcode::rc_send_only, 5));
   const auto payload = Numbers(3).bytes(5);
   const Headers headers{.bth = {.opcode = Opcode::rc_send_only}};
-  EXPECT_EQ(encode_datagram(headers, payload, kV4, out), out.size());
-  EXPECT_EQ(encode_datagram(headers, payload, kV4, std::span(out).first(out.size() - 1)), 0u);
-  EXPECT_EQ(encode_datagram(Headers{.bth = {.opcode = Opcode{0x1F}}}, payload, kV4, out), 0u);
+  EXPECT_EQ(encode_datagram(headers, payload, kFrameV4, out), out.size());
+  EXPECT_EQ(encode_datagram(headers, payload, kFrameV4, std::span(out).first(out.size() - 1)), 0u);
+  EXPECT_EQ(encode_datagram(Headers{.bth = {.opcode = Opcode{0x1F}}}, payload, kFrameV4, out), 0u);
   Bytes frame(14 + 20 + 8 + out.size());
-  EXPECT_EQ(build_frame(kV4, out, frame), frame.size());
-  EXPECT_EQ(build_frame(kV4, out, std::span(frame).first(frame.size() - 1)), 0u);
+  EXPECT_EQ(build_frame(kFrameV4, out, frame), frame.size());
+  EXPECT_EQ(build_frame(kFrameV4, out, std::span(frame).first(frame.size() - 1)), 0u);
   const Bytes huge(65'508);
   Bytes room(70'000);
-  EXPECT_EQ(build_frame(kV4, huge, room), 0u);
-  EXPECT_EQ(encode_datagram(headers, huge, kV4, room), 0u);
+  EXPECT_EQ(build_frame(kFrameV4, huge, room), 0u);
+  EXPECT_EQ(encode_datagram(headers, huge, kFrameV4, room), 0u);
 }
 
 TEST(Frame, EveryPrefixIsRefused) {
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kFrameV4, kFrameV6}) {
     const Bytes frame = frame_of(flow, Opcode::rc_write_only_imm, 9);
     for (std::size_t size = 0; size < frame.size(); ++size) {
       const Bytes prefix(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
@@ -130,7 +130,7 @@ TEST(Frame, EveryPrefixIsRefused) {
 }
 
 TEST(Frame, EthernetPaddingIsNotPayload) {
-  Bytes frame = frame_of(kV4, Opcode::rc_send_only, 5);
+  Bytes frame = frame_of(kFrameV4, Opcode::rc_send_only, 5);
   frame.resize(frame.size() + 46, std::byte{0xEE});
   Packet packet;
   ASSERT_EQ(parse_frame(frame, packet), Refusal::none);
@@ -140,7 +140,7 @@ TEST(Frame, EthernetPaddingIsNotPayload) {
 // --- each refusal of the envelope -----------------------------------------------------------------------------------
 
 TEST(Frame, RefusesVlanTagsAndOtherEtherTypes) {
-  Bytes frame = frame_of(kV4, Opcode::rc_ack, 0);
+  Bytes frame = frame_of(kFrameV4, Opcode::rc_ack, 0);
   for (const unsigned type : {0x8100u, 0x88A8u, 0x0806u, 0x8915u, 0x0000u}) {
     set16(frame, 12, type);
     EXPECT_EQ(refusal_of(frame), Refusal::bad_ethernet) << type;
@@ -148,7 +148,7 @@ TEST(Frame, RefusesVlanTagsAndOtherEtherTypes) {
 }
 
 TEST(Frame, RefusesIpThatDisagreesWithItsEtherType) {
-  Bytes v4 = frame_of(kV4, Opcode::rc_ack, 0), v6 = frame_of(kV6, Opcode::rc_ack, 0);
+  Bytes v4 = frame_of(kFrameV4, Opcode::rc_ack, 0), v6 = frame_of(kFrameV6, Opcode::rc_ack, 0);
   set16(v4, 12, 0x86DD);
   set16(v6, 12, 0x0800);
   EXPECT_EQ(refusal_of(v4), Refusal::bad_ip_header);
@@ -156,7 +156,7 @@ TEST(Frame, RefusesIpThatDisagreesWithItsEtherType) {
 }
 
 TEST(Frame, RefusesIpv4Options) {
-  Bytes frame = frame_of(kV4, Opcode::rc_send_only, 40);
+  Bytes frame = frame_of(kFrameV4, Opcode::rc_send_only, 40);
   for (unsigned words = 0; words < 16; ++words) {
     frame[14] = static_cast<std::byte>(0x40 | words);
     fix_ip_checksum(frame);
@@ -168,7 +168,7 @@ TEST(Frame, RefusesIpv4Options) {
 // trust.md 13: an IPv6 header must not pass for an IPv4 peer.
 TEST(Frame, RefusesIpv4MappedAddressesInIpv6) {
   for (const std::size_t at : {14 + 8, 14 + 24}) {
-    Bytes frame = frame_of(kV6, Opcode::rc_ack, 0);
+    Bytes frame = frame_of(kFrameV6, Opcode::rc_ack, 0);
     const Address mapped = Address::v4(10, 0, 0, 1);
     for (std::size_t i = 0; i < 16; ++i) frame[at + i] = std::byte{mapped.bytes[i]};
     fix_icrc(frame);
@@ -178,7 +178,7 @@ TEST(Frame, RefusesIpv4MappedAddressesInIpv6) {
 
 TEST(Frame, BroadcastAndMulticastDestinationsAreTheCardsQuestion) {
   for (const Address to : {Address::v4(255, 255, 255, 255), Address::v4(224, 0, 0, 1)}) {
-    Flow flow = kV4;
+    Flow flow = kFrameV4;
     flow.destination = to;
     Packet packet;
     EXPECT_EQ(parse_frame(frame_of(flow, Opcode::rc_ack, 0), packet), Refusal::none);
@@ -189,19 +189,19 @@ TEST(Frame, BroadcastAndMulticastDestinationsAreTheCardsQuestion) {
 // trust.md 14.
 TEST(Frame, RefusesFragments) {
   for (const unsigned flags : {0x2000u, 0x6000u, 0x0001u, 0x4001u, 0x1FFFu}) {
-    Bytes frame = frame_of(kV4, Opcode::rc_send_only, 40);
+    Bytes frame = frame_of(kFrameV4, Opcode::rc_send_only, 40);
     set16(frame, 20, flags);
     fix_ip_checksum(frame);
     fix_icrc(frame);
     EXPECT_EQ(refusal_of(frame), Refusal::fragment) << flags;
   }
-  Bytes frame = frame_of(kV6, Opcode::rc_send_only, 40);
+  Bytes frame = frame_of(kFrameV6, Opcode::rc_send_only, 40);
   frame[20] = std::byte{44};
   EXPECT_EQ(refusal_of(frame), Refusal::fragment);
 }
 
 TEST(Frame, RefusesWhatIsNotUdp) {
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kFrameV4, kFrameV6}) {
     for (const unsigned protocol : {0u, 1u, 6u, 43u, 58u, 60u, 136u}) {
       Bytes frame = frame_of(flow, Opcode::rc_ack, 0);
       frame[flow.destination.is_v4() ? 23 : 20] = static_cast<std::byte>(protocol);
@@ -212,7 +212,7 @@ TEST(Frame, RefusesWhatIsNotUdp) {
 }
 
 TEST(Frame, RefusesOtherPorts) {
-  Bytes frame = frame_of(kV4, Opcode::rc_ack, 0);
+  Bytes frame = frame_of(kFrameV4, Opcode::rc_ack, 0);
   set16(frame, 36, 4790);
   fix_icrc(frame);
   EXPECT_EQ(refusal_of(frame), Refusal::not_roce_port);
@@ -220,7 +220,7 @@ TEST(Frame, RefusesOtherPorts) {
 
 // trust.md 7: every UDP length but the right one, with an ICRC that is right for the bytes as they stand.
 TEST(Frame, RefusesUdpLengthThatDisagreesWithIpEvenIfTheIcrcIsRight) {
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kFrameV4, kFrameV6}) {
     Bytes frame = frame_of(flow, Opcode::rc_send_only, 40);
     const std::size_t udp = flow.destination.is_v4() ? 34 : 54, right = frame.size() - udp;
     for (std::size_t length = 0; length <= right + 8; ++length) {
@@ -232,7 +232,7 @@ TEST(Frame, RefusesUdpLengthThatDisagreesWithIpEvenIfTheIcrcIsRight) {
 }
 
 TEST(Frame, RefusesIpLengthThatDisagreesWithTheFrameOrWithUdp) {
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kFrameV4, kFrameV6}) {
     const bool v4 = flow.destination.is_v4();
     const Bytes good = frame_of(flow, Opcode::rc_send_only, 40);
     const std::size_t right = good.size() - 14 - (v4 ? 0 : 40), least = v4 ? 20 : 1;
@@ -253,13 +253,13 @@ TEST(Frame, RefusesIpLengthThatDisagreesWithTheFrameOrWithUdp) {
 TEST(Frame, RefusesUdpWithoutRoomForAPacket) {
   for (std::size_t size = 0; size < 16; ++size) {
     Bytes frame(100);
-    frame.resize(build_frame(kV4, Bytes(size), frame));
+    frame.resize(build_frame(kFrameV4, Bytes(size), frame));
     EXPECT_EQ(refusal_of(frame), Refusal::truncated) << size;
   }
 }
 
 TEST(Frame, WhatParseRefusesIsRefusedWhenItsIcrcIsRight) {
-  Bytes frame = frame_of(kV4, Opcode::rc_ack, 0);
+  Bytes frame = frame_of(kFrameV4, Opcode::rc_ack, 0);
   frame[42] = std::byte{0xFF};
   EXPECT_EQ(refusal_of(frame), Refusal::bad_icrc);
   EXPECT_EQ(refusal_of(frame, IcrcCheck::skip), Refusal::unknown_opcode);
@@ -269,7 +269,7 @@ TEST(Frame, WhatParseRefusesIsRefusedWhenItsIcrcIsRight) {
 
 TEST(Frame, EveryTrafficClassIsAccepted) {  // ECN marks of all four kinds among them
   for (unsigned value = 0; value < 256; ++value) {
-    for (Flow flow : {kV4, kV6}) {
+    for (Flow flow : {kFrameV4, kFrameV6}) {
       flow.traffic_class = static_cast<std::uint8_t>(value);
       Packet packet;
       EXPECT_EQ(parse_frame(frame_of(flow, Opcode::rc_ack, 0), packet), Refusal::none);
@@ -301,7 +301,7 @@ Refusal flipped_v4(std::size_t at, unsigned bit, std::size_t new_length, std::si
 }
 
 TEST(Frame, EachFlippedBitOfAnIpv4PacketIsDetectedUnlessRoutersMayFlipIt) {
-  const Bytes good = frame_of(kV4, Opcode::rc_write_only, 13);
+  const Bytes good = frame_of(kFrameV4, Opcode::rc_write_only, 13);
   int unseen = 0;
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (unsigned bit = 0; bit < 8; ++bit) {
@@ -337,7 +337,7 @@ Refusal flipped_v6(std::size_t at, unsigned bit, std::size_t new_length, std::si
 }
 
 TEST(Frame, EachFlippedBitOfAnIpv6PacketIsDetectedUnlessRoutersMayFlipIt) {
-  const Bytes good = frame_of(kV6, Opcode::rc_write_only, 13);
+  const Bytes good = frame_of(kFrameV6, Opcode::rc_write_only, 13);
   int unseen = 0;
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (unsigned bit = 0; bit < 8; ++bit) {
@@ -356,8 +356,8 @@ TEST(Frame, EachFlippedBitOfAnIpv6PacketIsDetectedUnlessRoutersMayFlipIt) {
 // --- the GRH of a received datagram ----------------------------------------------------------------------------------
 
 TEST(Grh, IsTheIpHeaderThatWasOnTheWire) {
-  const Bytes v4 = frame_of(kV4, Opcode::ud_send_only, 32), v6 = frame_of(kV6, Opcode::ud_send_only, 32);
-  const auto grh4 = make_grh(kV4, Opcode::ud_send_only, 32), grh6 = make_grh(kV6, Opcode::ud_send_only, 32);
+  const Bytes v4 = frame_of(kFrameV4, Opcode::ud_send_only, 32), v6 = frame_of(kFrameV6, Opcode::ud_send_only, 32);
+  const auto grh4 = make_grh(kFrameV4, Opcode::ud_send_only, 32), grh6 = make_grh(kFrameV6, Opcode::ud_send_only, 32);
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(grh4[i], std::byte{0});
   EXPECT_TRUE(std::equal(grh4.begin() + 20, grh4.end(), v4.begin() + 14));
   EXPECT_TRUE(std::equal(grh6.begin(), grh6.end(), v6.begin() + 14));

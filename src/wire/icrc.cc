@@ -114,7 +114,7 @@ class Masked {
   std::size_t size_ = 0;
 };
 
-constexpr std::array<std::byte, 3> kPad{};
+constexpr std::array<std::byte, 3> kPadding{};
 
 }  // namespace
 
@@ -145,7 +145,7 @@ std::uint32_t icrc_of(const Flow& flow, std::span<const std::byte> headers, std:
     masked.add_zeros(pad);
     return masked.icrc();
   }
-  return icrc_extend(icrc_extend(masked.icrc(), payload), std::span(kPad).first(pad));
+  return icrc_extend(icrc_extend(masked.icrc(), payload), std::span(kPadding).first(pad));
 }
 
 namespace {

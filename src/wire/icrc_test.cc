@@ -14,11 +14,11 @@ namespace {
 
 using model::Numbers;
 
-const Flow kV4{.source = Address::v4(10, 0, 0, 1), .destination = Address::v4(10, 0, 0, 2), .source_port = 0xC123};
-const Flow kV6{.source = {{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}},
-               .destination = {{0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
-               .flow_label = 0xB'EEF1,
-               .traffic_class = 0x6A};
+const Flow kIcrcV4{.source = Address::v4(10, 0, 0, 1), .destination = Address::v4(10, 0, 0, 2), .source_port = 0xC123};
+const Flow kIcrcV6{.source = {{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}},
+                   .destination = {{0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}},
+                   .flow_label = 0xB'EEF1,
+                   .traffic_class = 0x6A};
 
 std::vector<std::byte> from_hex(std::string_view hex) {
   std::vector<std::byte> out;
@@ -59,18 +59,18 @@ TEST(Icrc, IsCheckedWithoutKnowingTheIdentification) {
     for (const std::uint32_t ident : {0U, 1U, 0x8000U, 0x1234U, 0xFFFFU}) {
       std::vector<std::byte> datagram(headers.begin(), headers.begin() + static_cast<std::ptrdiff_t>(header_bytes));
       datagram.insert(datagram.end(), payload.begin(), payload.end());
-      const std::uint32_t icrc = icrc_of(kV4, std::span(headers).first(header_bytes), payload,
+      const std::uint32_t icrc = icrc_of(kIcrcV4, std::span(headers).first(header_bytes), payload,
                                          {.identification = static_cast<std::uint16_t>(ident)});
       datagram.resize(datagram.size() + pad_for(size) + kIcrcBytes);
       store_icrc(std::span(datagram).last<kIcrcBytes>(), icrc);
-      EXPECT_TRUE(icrc_matches_any_ident(kV4, datagram)) << size << " bytes, identification " << ident;
-      EXPECT_EQ(icrc_matches(kV4, datagram), ident == 0);
+      EXPECT_TRUE(icrc_matches_any_ident(kIcrcV4, datagram)) << size << " bytes, identification " << ident;
+      EXPECT_EQ(icrc_matches(kIcrcV4, datagram), ident == 0);
       unsigned missed = 0;
       for (unsigned damage = 0; damage < 500; ++damage) {
         auto other = datagram;
         const auto at = static_cast<std::size_t>(numbers.next() % other.size());
         other[at == 4 ? 5 : at] ^= static_cast<std::byte>(1U << (damage % 8));  // byte 4 is not covered
-        missed += icrc_matches_any_ident(kV4, other) ? 1 : 0;
+        missed += icrc_matches_any_ident(kIcrcV4, other) ? 1 : 0;
       }
       EXPECT_LE(missed, 2U) << "one in 65536 is expected";
     }
@@ -79,7 +79,7 @@ TEST(Icrc, IsCheckedWithoutKnowingTheIdentification) {
 
 TEST(Icrc, IsWhatTheBitwiseReferenceSaysForEveryOpcodeAndLength) {
   Numbers numbers(7);
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kIcrcV4, kIcrcV6}) {
     for (const auto& line : model::lines()) {
       for (const std::size_t size : {0, 1, 2, 3, 4, 64, 127, 187, 188, 189, 192, 200, 201, 1023, 4096}) {
         if (size > 0 && !line.payload) continue;
@@ -100,7 +100,7 @@ TEST(Icrc, IsWhatTheBitwiseReferenceSaysForEveryOpcodeAndLength) {
 
 TEST(Icrc, IsTheSameInSteps) {
   Numbers numbers(8);
-  for (const Flow& flow : {kV4, kV6}) {
+  for (const Flow& flow : {kIcrcV4, kIcrcV6}) {
     const auto headers = numbers.bytes(28), payload = numbers.bytes(301);
     const std::array<std::byte, 3> pad{};
     std::uint32_t icrc = icrc_begin(flow, 28 + 301 + 3 + 4);
@@ -117,19 +117,19 @@ TEST(Icrc, CoversIdentificationAndFlagsOfIpv4AndNothingSuchOfIpv6) {
   Numbers numbers(9);
   std::array<std::byte, 256> out;
   const std::size_t v4 =
-      encode_datagram(numbers.headers(Opcode::rc_ack), std::span<const std::byte>{}, kV4, out, {0x718C, 0x4000});
-  EXPECT_TRUE(icrc_matches(kV4, std::span(out).first(v4), {0x718C, 0x4000}));
-  EXPECT_FALSE(icrc_matches(kV4, std::span(out).first(v4)));
-  EXPECT_FALSE(icrc_matches(kV4, std::span(out).first(v4), {0x718C, 0x0000}));
+      encode_datagram(numbers.headers(Opcode::rc_ack), std::span<const std::byte>{}, kIcrcV4, out, {0x718C, 0x4000});
+  EXPECT_TRUE(icrc_matches(kIcrcV4, std::span(out).first(v4), {0x718C, 0x4000}));
+  EXPECT_FALSE(icrc_matches(kIcrcV4, std::span(out).first(v4)));
+  EXPECT_FALSE(icrc_matches(kIcrcV4, std::span(out).first(v4), {0x718C, 0x0000}));
   const std::size_t v6 =
-      encode_datagram(numbers.headers(Opcode::rc_ack), std::span<const std::byte>{}, kV6, out, {0x718C, 0x4000});
-  EXPECT_TRUE(icrc_matches(kV6, std::span(out).first(v6)));
+      encode_datagram(numbers.headers(Opcode::rc_ack), std::span<const std::byte>{}, kIcrcV6, out, {0x718C, 0x4000});
+  EXPECT_TRUE(icrc_matches(kIcrcV6, std::span(out).first(v6)));
 }
 
 TEST(Icrc, DoesNotMatchWhatIsTooShortOrTooLongToBeAPacket) {
   const std::vector<std::byte> bytes(70'000);
   for (const std::size_t size : {0, 3, 4, 15, 65'508, 70'000}) {
-    EXPECT_FALSE(icrc_matches(kV4, std::span(bytes).first(size))) << size;
+    EXPECT_FALSE(icrc_matches(kIcrcV4, std::span(bytes).first(size))) << size;
   }
 }
 

@@ -29,7 +29,7 @@ constexpr std::uint64_t power_of_x(unsigned n) {
   return std::uint64_t{power} << 1;
 }
 constexpr std::uint64_t kTimesX160 = power_of_x(160), kTimesX96 = power_of_x(96), kTimesX64 = power_of_x(64);
-constexpr std::uint64_t kPolynomial = 0x1'DB71'0641;  // P, all 33 bits
+constexpr std::uint64_t kAllOfPolynomial = 0x1'DB71'0641;  // P, all 33 bits
 
 // x^64 divided by P, 33 bits: what Barrett's reduction multiplies by.
 constexpr std::uint64_t quotient_of_x64() {
@@ -71,7 +71,7 @@ WEFT_CARRYLESS std::uint32_t reduce(Block sum) {
   sum = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(sum, low), number(kTimesX64), 0x00),
                       _mm_srli_si128(sum, 4));  // 64 are
   Block times = _mm_clmulepi64_si128(_mm_and_si128(sum, low), number(kQuotient), 0x00);
-  times = _mm_clmulepi64_si128(_mm_and_si128(times, low), number(kPolynomial), 0x00);
+  times = _mm_clmulepi64_si128(_mm_and_si128(times, low), number(kAllOfPolynomial), 0x00);
   return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(sum, times), 1));
 }
 

@@ -10,19 +10,19 @@
 namespace weft::wire {
 namespace {
 
-using Bytes = std::array<std::byte, kMadBytes>;
+using MadBytes = std::array<std::byte, kMadBytes>;
 
 VendorMad question() {
   return {.transaction = 0x0102'0304'0506'0708, .versions = {1, 1}, .asker = Qpn(0x123456), .about = Qpn(0xABCDEF)};
 }
 
-Bytes encoded(const VendorMad& m) {
-  Bytes bytes;
+MadBytes encoded_mad(const VendorMad& m) {
+  MadBytes bytes;
   encode_vendor(m, bytes);
   return bytes;
 }
 
-Refusal refusal_of(std::span<const std::byte> bytes) {
+Refusal refusal_of_mad(std::span<const std::byte> bytes) {
   VendorMad out;
   return parse_vendor(bytes, out);
 }
@@ -34,45 +34,45 @@ TEST(VendorMad, QuestionsAndAnswersSurviveTheirWayThroughBytes) {
   for (const VendorMad& sent : {question(), of_star, answer_to(question(), {1, 1}), answer_to(question(), {0, 0}),
                                 answer_to(of_star, {0, 0}, {StarRoles::kStateless})}) {
     VendorMad got;
-    ASSERT_EQ(parse_vendor(encoded(sent), got), Refusal::none);
+    ASSERT_EQ(parse_vendor(encoded_mad(sent), got), Refusal::none);
     EXPECT_EQ(got, sent);
   }
 }
 
 TEST(VendorMad, OfAnyOtherSizeIsRefused) {
-  const Bytes bytes = encoded(question());
+  const MadBytes bytes = encoded_mad(question());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_EQ(refusal_of(std::span(bytes).first(size)), Refusal::mad_bad_size) << size;
+    EXPECT_EQ(refusal_of_mad(std::span(bytes).first(size)), Refusal::mad_bad_size) << size;
   }
   std::array<std::byte, kMadBytes + 1> longer{};
-  EXPECT_EQ(refusal_of(longer), Refusal::mad_bad_size);
+  EXPECT_EQ(refusal_of_mad(longer), Refusal::mad_bad_size);
 }
 
 TEST(VendorMad, OfAnotherMakerClassVersionOrMethodIsRefused) {
   for (const std::size_t at : {0U, 1U, 2U, 3U, 16U, 17U, 37U, 38U, 39U, 40U, 47U}) {
-    Bytes wrong = encoded(question());
+    MadBytes wrong = encoded_mad(question());
     wrong[at] ^= std::byte{0x40};
-    EXPECT_EQ(refusal_of(wrong), Refusal::mad_not_weft) << at;
+    EXPECT_EQ(refusal_of_mad(wrong), Refusal::mad_not_weft) << at;
   }
 }
 
 TEST(VendorMad, IsNoConnectionManagersMessageAndTheOtherWayRound) {
   CmMessage cm;
-  EXPECT_EQ(parse_cm(encoded(question()), cm), Refusal::mad_not_cm);
-  Bytes bytes;
+  EXPECT_EQ(parse_cm(encoded_mad(question()), cm), Refusal::mad_not_cm);
+  MadBytes bytes;
   encode_cm({.transaction = 1, .body = CmRtu{}}, bytes);
-  EXPECT_EQ(refusal_of(bytes), Refusal::mad_not_weft);
+  EXPECT_EQ(refusal_of_mad(bytes), Refusal::mad_not_weft);
 }
 
 TEST(VendorMad, ThatEndsBeforeItBeginsIsRefused) {
   VendorMad m = question();
   m.versions = {3, 2};
-  EXPECT_EQ(refusal_of(encoded(m)), Refusal::mad_bad_versions);
+  EXPECT_EQ(refusal_of_mad(encoded_mad(m)), Refusal::mad_bad_versions);
 }
 
 // Later versions may write there.
 TEST(VendorMad, IgnoresWhatStandsBehindWhatItKnows) {
-  Bytes bytes = encoded(question());
+  MadBytes bytes = encoded_mad(question());
   for (std::size_t at = VendorMad::kBodyAt + VendorMad::kBodyBytes; at < bytes.size(); ++at)
     bytes[at] = std::byte{0xA5};
   VendorMad got;
@@ -83,7 +83,7 @@ TEST(VendorMad, IgnoresWhatStandsBehindWhatItKnows) {
 TEST(VendorMad, AnyBytesAreAMessageOrARefusal) {
   std::mt19937 random(7);
   for (int i = 0; i < 20'000; ++i) {
-    Bytes bytes = encoded(question());
+    MadBytes bytes = encoded_mad(question());
     for (int flips = 0; flips < 4; ++flips) bytes[random() % 64] = static_cast<std::byte>(random());
     VendorMad got;
     const Refusal why = parse_vendor(bytes, got);

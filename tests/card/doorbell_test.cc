@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "card/recorder.h"
+#include "support/bed.h"
 
 namespace weft::test {
 namespace {
 
-constexpr nic::CardConfig kConfig{.max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6};
 constexpr std::uint32_t kBytes = 64;
 
 struct DoorbellAndTurn : testing::Test {
@@ -21,7 +21,7 @@ struct DoorbellAndTurn : testing::Test {
     }
     EXPECT_EQ(card.world.sent, want);
   }
-  LonelyCard card{kConfig};
+  LonelyCard card{kSmallCard};
   host::QueuePair &a = card.add_qp(), &b = card.add_qp();
 };
 
@@ -43,7 +43,7 @@ TEST_F(DoorbellAndTurn, IsTheTurnOfWhoStandsInTheQueue) {
 }
 TEST_F(DoorbellAndTurn, LeavesInTheQueueWhatIsMoreThanATurn) {
   constexpr std::uint32_t kLong = 40 * LonelyCard::kMtu;
-  ASSERT_LT(kConfig.burst_bytes, std::int64_t{kLong});
+  ASSERT_LT(kSmallCard.burst_bytes, std::int64_t{kLong});
   card.send(a, 0, kLong);
   card.hear_and_turn();
   EXPECT_LT(card.world.sent.size(), kLong);

@@ -5,16 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "recorder.h"
+#include "support/bed.h"
 
 namespace weft::test {
 namespace {
 
 using testing::ElementsAre;
 
-constexpr nic::CardConfig kConfig{.max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6};
-
 struct LastPacket : testing::Test {
-  LonelyCard card{kConfig};
+  LonelyCard card{kSmallCard};
   host::QueuePair &a = card.add_qp(), &b = card.add_qp();
 };
 
@@ -45,7 +44,7 @@ TEST_F(LastPacket, ComesAgainWithEachMessageThatIsAlone) {
 // Whoever waits for room at the peer follows as soon as the turn before has ended. Over UDP each last packet is a
 // system call: 1024 connections with a SEND each had a third of the rate that they have when packets leave together.
 TEST(LastPacketToACrowdedPeer, IsNotOneBehindWhichOthersWaitForRoom) {
-  nic::CardConfig config = kConfig;
+  nic::CardConfig config = kSmallCard;
   config.target_delay = 1'000'000;
   config.window_packets = 2;
   LonelyCard card(config);

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "recorder.h"
+#include "support/bed.h"
 
 namespace weft::test {
 namespace {
 
-constexpr nic::CardConfig kConfig{.max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6};
 constexpr std::uint32_t kReceives = 64;
 
 void expect_told_at_the_last_eighth(LonelyCard& card, const host::QueuePair& qp) {
@@ -24,7 +24,7 @@ void expect_told_at_the_last_eighth(LonelyCard& card, const host::QueuePair& qp)
 }
 
 TEST(ReceivesLow, IsToldOfAQueuePairsOwn) {
-  LonelyCard card(kConfig);
+  LonelyCard card(kSmallCard);
   host::QueuePair& qp = **card.device().create_qp(card.domain, {.service = wire::Service::uc,
                                                                 .limits = {.receive_entries = kReceives},
                                                                 .send_cq = card.cq,
@@ -35,7 +35,7 @@ TEST(ReceivesLow, IsToldOfAQueuePairsOwn) {
 }
 
 TEST(ReceivesLow, IsToldOfASharedOne) {
-  LonelyCard card(kConfig);
+  LonelyCard card(kSmallCard);
   host::SharedReceiveQueue& srq = **card.device().create_srq(card.domain, kReceives, 1);
   host::QueuePair& qp = **card.device().create_qp(
       card.domain, {.service = wire::Service::rc, .send_cq = card.cq, .receive_cq = card.cq, .srq = &srq});

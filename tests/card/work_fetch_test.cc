@@ -14,7 +14,7 @@ using testing::ElementsAre;
 constexpr std::size_t kEntry = 64;
 Read works(std::size_t count) { return {nic::BusRead::work, count * kEntry}; }
 
-nic::CardConfig with_cache(std::uint32_t lines) {
+nic::CardConfig with_lines(std::uint32_t lines) {
   nic::CardConfig card = kSmallCard;
   card.work_cache_bytes = lines * static_cast<std::uint32_t>(nic::WorkCache::kLineBytes);
   return card;
@@ -87,7 +87,7 @@ TEST(WorkUnderWay, IsToldOfForEachCompletion) {
 }
 
 TEST(CachedWork, EightAreFetchedTogetherAndSevenAreFound) {
-  LonelyCard card(with_cache(4));
+  LonelyCard card(with_lines(4));
   host::QueuePair& qp = card.add_qp();
   for (int i = 0; i < 16; ++i) card.send(qp, 0, 64);
   card.turn_all();
@@ -100,7 +100,7 @@ TEST(CachedWork, EightAreFetchedTogetherAndSevenAreFound) {
 }
 
 TEST(CachedWork, WhatABurstLeavesIsFoundInTheNextTurn) {
-  LonelyCard card(with_cache(4));
+  LonelyCard card(with_lines(4));
   host::QueuePair& qp = card.add_qp();
   for (int i = 0; i < 8; ++i) card.send(qp, 0, 8192);
   card.turn_all();
@@ -109,7 +109,7 @@ TEST(CachedWork, WhatABurstLeavesIsFoundInTheNextTurn) {
 
 TEST(CachedWork, MoreQueuesThanLinesFindNothing) {
   for (const std::uint32_t lines : {3U, 4U}) {
-    nic::CardConfig config = with_cache(lines);
+    nic::CardConfig config = with_lines(lines);
     config.works_per_turn = 1;  // every queue's turn comes between two of another's
     LonelyCard card(config);
     std::vector<host::QueuePair*> qps;
@@ -126,7 +126,7 @@ TEST(CachedWork, MoreQueuesThanLinesFindNothing) {
 }
 
 TEST(CachedWork, AQueuePairThatBeginsAnewFindsNothingOfItsOld) {
-  LonelyCard card(with_cache(4));
+  LonelyCard card(with_lines(4));
   host::QueuePair& qp = card.add_qp();
   for (int i = 0; i < 8; ++i) card.send(qp, 0, 8192);
   card.turn();  // six are left in the cache

@@ -8,14 +8,14 @@
 namespace weft::test {
 namespace {
 
-WorkRequest write_of(Pair& p, std::uint32_t bytes = 8) {
+WorkRequest write_across(Pair& p, std::uint32_t bytes = 8) {
   return {.verb = Verb::write, .local = p.a.region.sge(0, bytes), .remote = p.b.region.remote()};
 }
 
 TEST(Simulation, TimePassesOnlyInItsCalls) {
   Pair p;
   EXPECT_EQ(p.sim.now(), Duration());
-  must(p.a.qp.post(write_of(p)));
+  must(p.a.qp.post(write_across(p)));
   EXPECT_EQ(p.sim.now(), Duration());
   EXPECT_FALSE(p.sim.run(Duration::nanoseconds(500)));  // it is still on its way
   p.sim.run_for(Duration::microseconds(10));
@@ -30,7 +30,7 @@ TEST(Simulation, RunUntilStopsWhereItIsTrue) {
   Pair p;
   p.b.fill(0, 1, 0);
   p.a.fill(0, 1, 42);
-  must(p.a.qp.post(write_of(p)));
+  must(p.a.qp.post(write_across(p)));
   // The bytes are there before the sender knows.
   EXPECT_TRUE(p.sim.run_until([&] { return p.b.memory[0] == std::byte{42}; }));
   EXPECT_EQ(p.a.cq.waiting(), 0U);
@@ -47,7 +47,7 @@ TEST(Simulation, AConditionMayPost) {
   EXPECT_TRUE(p.sim.run_until([&] {
     Completion done;
     while (p.a.cq.poll(done)) --left;
-    if (left > 0 && p.a.cq.waiting() == 0 && p.sim.at_rest()) must(p.a.qp.post(write_of(p)));
+    if (left > 0 && p.a.cq.waiting() == 0 && p.sim.at_rest()) must(p.a.qp.post(write_across(p)));
     return left == 0;
   }));
 }
@@ -55,12 +55,12 @@ TEST(Simulation, AConditionMayPost) {
 TEST(Simulation, FaultsAreALineOfText) {
   Pair p;
   EXPECT_TRUE(p.sim.set_faults("drop=1,count=world"));
-  EXPECT_TRUE(p.carry_out(write_of(p)).ok());
+  EXPECT_TRUE(p.carry_out(write_across(p)).ok());
   EXPECT_EQ(p.sim.network().lost, 1U);
   EXPECT_EQ(p.sim.network().sent, 3U);
   EXPECT_TRUE(p.sim.set_faults(p.b.device, "loss=1"));
   EXPECT_TRUE(p.sim.set_faults(p.a.device, "none"));
-  EXPECT_EQ(p.carry_out(write_of(p)).status, CompletionStatus::retry_exceeded);
+  EXPECT_EQ(p.carry_out(write_across(p)).status, CompletionStatus::retry_exceeded);
   EXPECT_GT(p.sim.network().lost, 5U);  // what happened under the plan before counts on
 
   const auto refused = p.sim.set_faults("loss=2");
@@ -71,13 +71,13 @@ TEST(Simulation, FaultsAreALineOfText) {
 
 Task<> client(Simulation& sim, Pair& p, std::vector<double>& when) {
   for (int i = 0; i < 3; ++i) {
-    must(p.a.qp.post(write_of(p)));
+    must(p.a.qp.post(write_across(p)));
     const Completion done = co_await sim.completion(p.a.cq);
     EXPECT_TRUE(done.ok());
     when.push_back(sim.now().in_microseconds());
     co_await sim.sleep(Duration::microseconds(100));
   }
-  must(p.a.qp.post(write_of(p)));  // heard although the task ends here
+  must(p.a.qp.post(write_across(p)));  // heard although the task ends here
 }
 
 TEST(Simulation, CoroutinesWaitForCompletions) {
@@ -142,7 +142,7 @@ TEST(Simulation, CoroutinesWaitForEvents) {
   must(cq.request_notify());
   int told = 0;
   p.sim.spawn(waits_for_events(p, channel, told));
-  must(qa.post(write_of(p)));
+  must(qa.post(write_across(p)));
   EXPECT_TRUE(p.sim.run());
   EXPECT_EQ(told, 1);
   must(qa.to_send_queue_drained(true));
@@ -169,7 +169,7 @@ TEST(Simulation, EndsTasksThatStillWait) {
 std::uint64_t digest_of(std::uint64_t seed, std::ostream* trace = nullptr) {
   Pair p(Service::rc, {.seed = seed, .loss = 0.05, .device = kSmall});
   p.sim.trace_to(trace);
-  for (int i = 0; i < 10; ++i) must(p.a.qp.post(write_of(p, 16 * 1024)));
+  for (int i = 0; i < 10; ++i) must(p.a.qp.post(write_across(p, 16 * 1024)));
   EXPECT_TRUE(p.sim.run());
   EXPECT_EQ(p.a.drain().size(), 10U);
   EXPECT_EQ(p.sim.network().lost, p.sim.network().sent - p.sim.network().delivered);

@@ -27,11 +27,6 @@ Settings settings_of(const wire::Address& address, Choice transport, WireChoice 
   return s;
 }
 
-Dialect dialect_of(TestLane& lane, const host::QueuePair& qp) {
-  const std::lock_guard guard(lane.lane.lock());
-  return qp.context().dialect;
-}
-
 // ---- two Weft cards on one host
 
 struct Pairing {

@@ -128,4 +128,9 @@ class TestLane final : public LaneOwner {
   int completion_events = 0, async_events = 0;
 };
 
+inline nic::Dialect dialect_of(TestLane& lane, const host::QueuePair& qp) {
+  const std::lock_guard guard(lane.lane.lock());
+  return qp.context().dialect;
+}
+
 }  // namespace weft::real

@@ -15,16 +15,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const wire::Address kHere = wire::Address::v4(127, 0, 14, 1);
+const wire::Address kLateAddress = wire::Address::v4(127, 0, 14, 1);
 constexpr auto kTooLong = std::chrono::milliseconds(kAnswerWithin / 2);
-
-Settings settings() { return small_lane_at(kHere); }
 
 // Two lanes that have met, and a broker that is stopped from then on.
 struct Scene {
   Scene() {
-    a.connect(*qa, kHere, qb->qpn());
-    b.connect(*qb, kHere, qa->qpn());
+    a.connect(*qa, kLateAddress, qb->qpn());
+    b.connect(*qb, kLateAddress, qa->qpn());
     a.write(*qa, 0, 64, 4096, b.key);
     met = a.wait().status == nic::Status::success;
     kill(broker, SIGSTOP);
@@ -35,16 +33,11 @@ struct Scene {
     a.write(*qa, 0, 64, 4096, b.key);
     return a.wait(false).status == nic::Status::success;
   }
-  TestLane a{settings()}, b{settings()};
+  TestLane a{small_lane_at(kLateAddress)}, b{small_lane_at(kLateAddress)};
   host::QueuePair *qa = a.make_qp(), *qb = b.make_qp();
   pid_t broker = process_of(call_broker());
   bool met = false;
 };
-
-nic::Dialect dialect_of(TestLane& lane, const host::QueuePair& qp) {
-  const std::lock_guard guard(lane.lane.lock());
-  return qp.context().dialect;
-}
 
 // Bug: the lane's lock was held until the broker had answered, five seconds at most.
 TEST(LateBroker, IsNotWaitedForByOneThatConnects) {
@@ -53,7 +46,7 @@ TEST(LateBroker, IsNotWaitedForByOneThatConnects) {
     if (!scene.met) return false;
     host::QueuePair* qp = scene.a.make_qp();
     const auto began = Clock::now();
-    scene.a.connect(*qp, kHere, wire::Qpn(120U << wire::kLaneShift | 5));
+    scene.a.connect(*qp, kLateAddress, wire::Qpn(120U << wire::kLaneShift | 5));
     const bool written = scene.write();
     return written && Clock::now() - began < kTooLong;
   });
@@ -66,7 +59,7 @@ TEST(LateBroker, IsNotWaitedForByAnybodyElseWhileAPortIsBound) {
     if (!scene.met) return false;
     std::atomic<bool> bound = false;
     std::thread binds([&] {
-      (void)scene.a.lane.bind_service(0x0106, kHere, 0);
+      (void)scene.a.lane.bind_service(0x0106, kLateAddress, 0);
       bound = true;
     });
     bool well = true;
@@ -84,12 +77,12 @@ TEST(LateBroker, IsNotWaitedForByAnybodyElseWhileAPortIsBound) {
 // What it says at last is what is spoken.
 TEST(LateBroker, IsHeardWhenItAnswers) {
   alone([] {
-    TestLane c(settings());  // whom nobody has met
+    TestLane c(small_lane_at(kLateAddress));  // whom nobody has met
     Scene scene;
     if (!scene.met) return false;
     host::QueuePair *of_a = scene.a.make_qp(), *of_c = c.make_qp();
-    scene.a.connect(*of_a, kHere, of_c->qpn());
-    c.connect(*of_c, kHere, of_a->qpn());
+    scene.a.connect(*of_a, kLateAddress, of_c->qpn());
+    c.connect(*of_c, kLateAddress, of_a->qpn());
     scene.a.write(*of_a, 0, 64, 4096, c.key);
     if (dialect_of(scene.a, *of_a) != nic::Dialect::undecided) return false;
     scene.go_on();

@@ -31,7 +31,7 @@ bool deny(std::uint32_t call) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-Settings settings() { return small_lane_at(wire::Address::v4(127, 0, 12, 1)); }
+const Settings kSandboxed = small_lane_at(wire::Address::v4(127, 0, 12, 1));
 
 // Does the lane's thread wait for something? One that asks again and again runs.
 bool lane_sleeps() {
@@ -47,7 +47,7 @@ bool lane_sleeps() {
 TEST(Sandbox, WithoutExactWaitsLetsTheLaneSleep) {
   alone([] {
     if (!deny(SYS_epoll_pwait2)) return false;
-    const TestLane lane(settings());
+    const TestLane lane(kSandboxed);
     return lane.lane.number() != 0 && eventually(lane_sleeps);
   });
 }
@@ -57,7 +57,7 @@ TEST(Sandbox, WithoutSharedMemoryIsTold) {
   alone([] {
     if (!deny(SYS_memfd_create)) return false;
     Nobody owner;
-    Lane lane(settings(), owner);
+    Lane lane(kSandboxed, owner);
     const auto attached = lane.attach();
     return !attached && attached.error().code == EPERM && attached.error().what.starts_with("memfd_create ");
   });

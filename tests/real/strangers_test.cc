@@ -22,19 +22,18 @@
 namespace weft::real {
 namespace {
 
-const wire::Address kHere = wire::Address::v4(127, 0, 11, 1), kStranger = wire::Address::v4(127, 0, 11, 9);
+const wire::Address kVisitedAddress = wire::Address::v4(127, 0, 11, 1),
+                    kStrangerAddress = wire::Address::v4(127, 0, 11, 9);
 constexpr std::uint8_t kNobodys = 120;  // a lane number
-
-Settings settings() { return small_lane_at(kHere); }
 
 class Stranger {
  public:
   Stranger() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    SocketAddress name = socket_address(kStranger, 0);
+    SocketAddress name = socket_address(kStrangerAddress, 0);
     socklen_t bytes = name.bytes();
     (void)bind(socket_.get(), &name.any, bytes);
     (void)getsockname(socket_.get(), &name.any, &bytes);
-    flow_ = {.source = kStranger, .destination = kHere, .source_port = port_of(name)};
+    flow_ = {.source = kStrangerAddress, .destination = kVisitedAddress, .source_port = port_of(name)};
   }
   void send_to(std::uint8_t lane_number) { send(packet_for(lane_number)); }
   // As one datagram of several segments, as a network card or the kernel joins them: it is steered by the first.
@@ -56,7 +55,7 @@ class Stranger {
     return {static_cast<const char*>(static_cast<const void*>(datagram.data())), datagram.size()};
   }
   void send(const std::string& bytes) {
-    const SocketAddress to = socket_address(kHere, wire::kRocePort);
+    const SocketAddress to = socket_address(kVisitedAddress, wire::kRocePort);
     EXPECT_EQ(sendto(socket_.get(), bytes.data(), bytes.size(), 0, &to.any, to.bytes()),
               static_cast<ssize_t>(bytes.size()));
   }
@@ -91,10 +90,10 @@ std::uint64_t waiting_bytes() {
 // Bug: the lane waited, with its lock, until the broker had taken each of them. Its connections broke meanwhile.
 TEST(Strangers, HinderNoConnectionWithPacketsOfOtherLanes) {
   alone([] {
-    TestLane a(settings()), b(settings());
+    TestLane a(small_lane_at(kVisitedAddress)), b(small_lane_at(kVisitedAddress));
     host::QueuePair *of_a = a.make_qp(), *of_b = b.make_qp();
-    a.connect(*of_a, kHere, of_b->qpn());
-    b.connect(*of_b, kHere, of_a->qpn());
+    a.connect(*of_a, kVisitedAddress, of_b->qpn());
+    b.connect(*of_b, kVisitedAddress, of_a->qpn());
     a.write(*of_a, 0, 4096, 0, b.key);
     if (a.wait().status != nic::Status::success) return false;
     const pid_t broker = process_of(call_broker());
@@ -113,10 +112,10 @@ TEST(Strangers, HinderNoConnectionWithPacketsOfOtherLanes) {
 // Bug: what nobody would ever read filled a socket for each lane number that was free.
 TEST(Strangers, FillNoSocketThatNobodyReads) {
   alone([] {
-    const TestLane stays(settings());
+    const TestLane stays(small_lane_at(kVisitedAddress));
     std::uint8_t left = 0;
     {
-      const TestLane leaves(settings());
+      const TestLane leaves(small_lane_at(kVisitedAddress));
       left = leaves.lane.number();
     }
     wait_until_gone(left);
@@ -130,8 +129,8 @@ TEST(Strangers, FillNoSocketThatNobodyReads) {
 
 TEST(Strangers, AreHeardByTheLaneThatTheySendTo) {
   alone([] {
-    const TestLane first(settings());
-    TestLane second(settings());
+    const TestLane first(small_lane_at(kVisitedAddress));
+    TestLane second(small_lane_at(kVisitedAddress));
     Stranger stranger;
     stranger.send_to(second.lane.number());
     const auto refused = [&] {

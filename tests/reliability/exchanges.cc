@@ -28,8 +28,6 @@ std::vector<WorkKind> verbs_of(Service service) {
   }
 }
 
-bool is_write(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate; }
-
 // The last packet is neither full nor a multiple of four.
 std::uint32_t length_of(const Exchange& e) { return nic::is_atomic(e.kind) ? 8 : e.packets * kMtu - 6; }
 
@@ -56,7 +54,7 @@ constexpr std::uint64_t kChosen = 0;  // Step::remote that is still to be chosen
 void add(Channel& channel, std::size_t direction, Layout& layout, Step step, std::uint32_t length) {
   Lane& lane = channel.lanes[direction];
   const std::size_t sender = direction, receiver = 1 - direction;
-  const bool reads = nic::reads_back(step.kind), writes = is_write(step.kind);
+  const bool reads = nic::reads_back(step.kind), writes = nic::is_write(step.kind);
   if (step.local.empty() && !nic::is_local(step.kind)) {
     step.local = {{reads ? layout.target(sender, length) : layout.source(sender, length), length}};
   }

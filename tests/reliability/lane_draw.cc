@@ -28,7 +28,7 @@ bool overlap(const std::vector<Piece>& all, Piece one) {
   return std::any_of(all.begin(), all.end(), [&](Piece p) { return overlap(p, one); });
 }
 
-bool changes_memory(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate || nic::is_atomic(k); }
+bool changes_memory(WorkKind k) { return nic::is_write(k) || nic::is_atomic(k); }
 
 class LaneDraw {
  public:
@@ -112,7 +112,7 @@ class LaneDraw {
       s.compare_add = draw_.chance(0.5) ? last_swap_ : draw_.next();
       s.swap = last_swap_ = draw_.next();
     } else if (qp_.service == Service::uc) {
-      s.remote = s.kind == WorkKind::write || s.kind == WorkKind::write_immediate ? arena_.take(receiver_, length) : 0;
+      s.remote = nic::is_write(s.kind) ? arena_.take(receiver_, length) : 0;
     } else {
       s.remote = away_ + draw_.below(section() - length);
     }

@@ -14,8 +14,6 @@ using nic::WorkKind;
 
 constexpr std::size_t kGrh = 40;  // what stands before a datagram in its receive buffer
 
-bool is_write(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate; }
-
 CompletionKind told_as(WorkKind k) {
   switch (k) {
     case WorkKind::write:
@@ -185,7 +183,7 @@ bool LaneJudge::describes(const Completion& done, std::size_t place) const {
   const bool immediate = step.kind == WorkKind::send_immediate || step.kind == WorkKind::write_immediate;
   const bool invalidates = step.kind == WorkKind::send_invalidate;
   const std::uint32_t value = immediate ? step.immediate : invalidates ? closes_[place].raw() : 0;
-  return done.kind == (is_write(step.kind) ? CompletionKind::receive_write_immediate : CompletionKind::receive) &&
+  return done.kind == (nic::is_write(step.kind) ? CompletionKind::receive_write_immediate : CompletionKind::receive) &&
          done.bytes == step.length() + (datagram ? kGrh : 0) && done.has_immediate == immediate &&
          done.has_invalidated == invalidates && done.immediate == value && done.solicited == step.solicited &&
          done.has_grh == datagram && done.source_qpn == (datagram ? sender_end_.qpn : wire::Qpn{});
@@ -228,7 +226,7 @@ void LaneJudge::judge_reliable(std::size_t done) {
 }
 
 std::vector<Piece> LaneJudge::target_of(const Step& step) const {
-  if (is_write(step.kind)) return {{step.remote, step.length()}};
+  if (nic::is_write(step.kind)) return {{step.remote, step.length()}};
   if (applied_messages_ < successes_) return buffer_of(received_[applied_messages_]);
   // A message that was cut off, in the next receive. Which one of a shared queue that is, only the card knows.
   if (shared_ || applied_messages_ >= lane_.receives.size()) return {};
@@ -285,7 +283,7 @@ bool LaneJudge::away_matches() const {
   const Bytes& actual = case_.outcome.arenas[receiver_];
   const auto same = [&](Piece p) { return std::memcmp(&away_[p.offset], &actual[p.offset], p.length) == 0; };
   for (const Step& step : lane_.steps) {
-    const std::uint32_t length = is_write(step.kind) ? step.length() : nic::is_atomic(step.kind) ? 8 : 0;
+    const std::uint32_t length = nic::is_write(step.kind) ? step.length() : nic::is_atomic(step.kind) ? 8 : 0;
     if (length > 0 && !same({step.remote, length})) return false;
   }
   for (std::size_t i = 0; i < successes_; ++i) {
@@ -315,7 +313,7 @@ void LaneJudge::judge_unreliable() {
   for (std::size_t i = 0; i < successes_; ++i) judge_message(received_[i], next);
   if (undisturbed_ && successes_ != messages_.size()) complain("a message is missing and nothing was lost");
   for (const Step& step : lane_.steps) {
-    if (is_write(step.kind)) judge_unreliable_write(step);
+    if (nic::is_write(step.kind)) judge_unreliable_write(step);
   }
   if (service_ == wire::Service::uc && !undisturbed_) forgive_leftovers();
 }
@@ -328,7 +326,7 @@ void LaneJudge::judge_message(const Completion& done, std::size_t& next) {
     const Step& step = lane_.steps[messages_[m]];
     if (!describes(done, messages_[m])) continue;
     const Bytes message = gather(home_, step.local);
-    const std::vector<Piece> place = is_write(step.kind) ? target_of(step) : buffer_of(done);
+    const std::vector<Piece> place = nic::is_write(step.kind) ? target_of(step) : buffer_of(done);
     const Bytes found = gather(actual, place);
     if (!std::equal(message.begin(), message.end(), found.begin() + static_cast<std::ptrdiff_t>(skip))) continue;
     if (skip > 0) judge_grh(found);

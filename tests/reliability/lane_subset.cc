@@ -7,13 +7,8 @@
 #include "reliability/lane_judge.h"
 
 namespace weft::test {
-namespace {
 
 using nic::WorkKind;
-
-bool is_write(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate; }
-
-}  // namespace
 
 // Tries every step at which the receiver may have stopped to carry steps out in order, and leaves the expected memory
 // in the state that fits.
@@ -61,7 +56,7 @@ bool LaneJudge::fits(std::size_t stop, std::span<const Answer> answers) const {
     const auto word = [&](const Bytes& memory) { return &memory[step.remote]; };
     if (nic::is_atomic(step.kind)) {
       if (std::memcmp(word(away_), word(there), 8) != 0) return false;
-    } else if (is_write(step.kind) && step.remote_key != kWrongKey) {
+    } else if (nic::is_write(step.kind) && step.remote_key != kWrongKey) {
       const Bytes message = i < stop ? Bytes{} : gather(home_, step.local);
       if (!some_packets_of(away_, there, std::array{Piece{step.remote, step.length()}}, message)) return false;
     } else if (consumes_receive(step.kind) && i >= stop) {
@@ -106,7 +101,7 @@ bool LaneJudge::some_packets_of(const Bytes& before, const Bytes& actual, std::s
 
 // The receive of a message that was not received, if it is known which one that is.
 std::span<const Piece> LaneJudge::open_receive(std::size_t step) const {
-  if (is_write(lane_.steps[step].kind) || shared_) return {};
+  if (nic::is_write(lane_.steps[step].kind) || shared_) return {};
   const auto n =
       static_cast<std::size_t>(std::lower_bound(messages_.begin(), messages_.end(), step) - messages_.begin());
   if (n >= lane_.receives.size()) return {};
@@ -119,7 +114,7 @@ void LaneJudge::take_leftovers(std::size_t stop, std::span<const Answer> answers
   }
   for (std::size_t i = stop; i < lane_.steps.size(); ++i) {
     const Step& step = lane_.steps[i];
-    if (is_write(step.kind)) take_actual(receiver_, {step.remote, step.length()});
+    if (nic::is_write(step.kind)) take_actual(receiver_, {step.remote, step.length()});
     if (is_star() && step.kind == WorkKind::read) {
       for (const Piece& p : step.local) take_actual(sender_, p);
     }

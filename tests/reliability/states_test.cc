@@ -18,7 +18,7 @@ using nic::WorkKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr std::uint32_t kMtu = 256;
+constexpr std::uint32_t kPathMtu = 256;
 
 Error start_draining(const Endpoint& at) {
   host::QpAttributes a;
@@ -41,8 +41,8 @@ TEST(Draining, FinishesWhatWasBegunAndNothingElse) {
   BedSpec spec;
   spec.card.window_packets = 4;
   Bed bed(spec);
-  auto [a, b] = bed.connect({.mtu = kMtu});
-  a.post(write_step(1, 10 * kMtu));
+  auto [a, b] = bed.connect({.mtu = kPathMtu});
+  a.post(write_step(1, 10 * kPathMtu));
   a.post(write_step(2));
   bed.world().run_until(microseconds(1));  // in the middle of the first
   ASSERT_EQ(start_draining(a), Error::none);
@@ -97,8 +97,8 @@ TEST(Draining, WaitsForWhatWasLost) {
     BedSpec spec;
     spec.link.faults = {.count_world = true, .script = {{sim::Fault::drop, lost}}};
     Bed bed(spec);
-    auto [a, b] = bed.connect({.mtu = kMtu});
-    a.post(write_step(1, 3 * kMtu));
+    auto [a, b] = bed.connect({.mtu = kPathMtu});
+    a.post(write_step(1, 3 * kPathMtu));
     bed.world().run_until(nanoseconds(500));
     ASSERT_EQ(start_draining(a), Error::none);
     Time told = 0;
@@ -173,10 +173,10 @@ TEST(Draining, KeepsWhatThePeerHasAskedFor) {
       spec.link.faults.script.push_back({sim::Fault::drop, lost});
       spec.link.faults.count_world = true;
       Bed bed(spec);
-      auto [a, b] = bed.connect({.mtu = kMtu, .max_reads = 2});
+      auto [a, b] = bed.connect({.mtu = kPathMtu, .max_reads = 2});
       const std::uint64_t before = b.node().word(0);
       a.post({.id = 1, .kind = WorkKind::fetch_add, .local = {{8192, 8}}, .compare_add = 1});
-      a.post({.id = 2, .kind = WorkKind::read, .local = {{16384, 8 * kMtu}}, .remote = 4096});
+      a.post({.id = 2, .kind = WorkKind::read, .local = {{16384, 8 * kPathMtu}}, .remote = 4096});
       bed.world().run_until(nanoseconds(2500));  // in the middle of the answers
       ASSERT_EQ(b.go_to(QpState::sqd), Error::none);
       ASSERT_EQ(change_peer_reads(b, reads), Error::none);
@@ -191,7 +191,7 @@ TEST(Draining, KeepsWhatThePeerHasAskedFor) {
 class SendQueueError : public testing::TestWithParam<wire::Service> {};
 TEST_P(SendQueueError, StopsSendingAndCanBeMended) {
   Bed bed;
-  auto [a, b] = bed.connect({.service = GetParam(), .mtu = kMtu});
+  auto [a, b] = bed.connect({.service = GetParam(), .mtu = kPathMtu});
   for (std::uint64_t id = 1; id <= 3; ++id) b.receive(id, {{id * 256, 200}});
   const auto send = [&a = a](std::uint64_t id, std::uint64_t from) {
     a.post({.id = id, .kind = WorkKind::send, .local = {{from, 64}}});

@@ -20,7 +20,7 @@ struct Cost {
 };
 
 // SENDs, WRITEs and READs in turn, each with a place of its own, all posted as soon as there is room.
-Cost exchange(BedSpec spec, const Traffic& traffic, Time control_delay) {
+Cost cost_of(BedSpec spec, const Traffic& traffic, Time control_delay) {
   spec.arena_bytes = traffic.messages * 4096;
   spec.cq_entries = 1024;
   Bed bed(spec);
@@ -58,7 +58,7 @@ TEST_P(LossRate, LeavesAllDataRight) {
     for (const Time delay : {Time{0}, microseconds(3)}) {
       BedSpec spec = srnic_bed({.loss = GetParam()});
       spec.card.requester_bitmaps = bitmaps;
-      const Cost cost = exchange(spec, {}, delay);
+      const Cost cost = cost_of(spec, {}, delay);
       std::printf("loss %g %%, %s, control delay %g us: %llu lost, %llu sent again\n", GetParam() * 100,
                   bitmaps ? "bitmaps on both sides" : "stateless requester", static_cast<double>(delay) / 1e6,
                   static_cast<unsigned long long>(cost.lost), static_cast<unsigned long long>(cost.again));
@@ -74,7 +74,7 @@ TEST_P(Window, OfAnyWidthWorksWithLossAndReordering) {
     BedSpec spec = srnic_bed({.loss = 0.02, .reordering = 0.02});
     spec.card.window_packets = GetParam();
     spec.card.requester_bitmaps = bitmaps;
-    exchange(spec, {.messages = 90}, microseconds(1));
+    cost_of(spec, {.messages = 90}, microseconds(1));
   }
 }
 INSTANTIATE_TEST_SUITE_P(Widths, Window, testing::Values(1, 2, 3, 5, 10, 31, 64, 100, 255, 300, 500, 4096));
@@ -89,7 +89,7 @@ TEST(Multipath, ChangesTheOrderAndLosesNothing) {
         plan.jitter_max = microseconds(3);
         BedSpec spec = srnic_bed(plan);
         spec.card.requester_bitmaps = bitmaps;
-        exchange(spec, {}, control_delay);
+        cost_of(spec, {}, control_delay);
       }
     }
   }

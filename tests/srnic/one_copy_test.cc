@@ -9,9 +9,9 @@ using nic::Counter;
 using nic::Status;
 using nic::WorkKind;
 
-constexpr std::uint32_t kOneCopy = 6 * kMtu, kBytes = 10 * kMtu - 24;  // of ten packets: bursts of six and of four
-constexpr std::uint64_t kApart = 4096;                                 // each message has a place of its own
-constexpr WorkKind kKinds[] = {WorkKind::send, WorkKind::write_immediate, WorkKind::read, WorkKind::write};
+constexpr std::uint32_t kOneCopy = 6 * kMtu, kLent = 10 * kMtu - 24;  // of ten packets: bursts of six and of four
+constexpr std::uint64_t kApart = 4096;                                // each message has a place of its own
+constexpr WorkKind kLentKinds[] = {WorkKind::send, WorkKind::write_immediate, WorkKind::read, WorkKind::write};
 
 BedSpec lending(sim::FaultPlan faults = {}) {
   constexpr std::uint64_t kNever = 1'000'000;
@@ -32,23 +32,23 @@ sim::Task<> reuse(Endpoint a, Endpoint b, std::vector<nic::Completion>& sent) {
   for (;;) {
     sent.push_back(co_await a.node().host.completion(*a.node().cq));
     const std::uint64_t i = sent.back().id;
-    const Node& source = kKinds[i] == WorkKind::read ? b.node() : a.node();
-    fill(source.bytes({i * kApart, kBytes}), 77 + i);
+    const Node& source = kLentKinds[i] == WorkKind::read ? b.node() : a.node();
+    fill(source.bytes({i * kApart, kLent}), 77 + i);
   }
 }
 
-struct Outcome {
+struct LentOutcome {
   std::uint64_t travelled = 0, fetched = 0;
 };
-Outcome exchange(const BedSpec& spec) {
+LentOutcome exchange_lent(const BedSpec& spec) {
   Bed bed(spec);
   const auto [a, b] = bed.connect({.mtu = kMtu});
-  b.receive(100, {{0, 1000}, {1000, kBytes - 1000}});
+  b.receive(100, {{0, 1000}, {1000, kLent - 1000}});
   b.receive(101, {});
   std::vector<std::vector<std::byte>> wanted;
-  for (std::uint64_t i = 0; i < std::size(kKinds); ++i) {
-    wanted.push_back(copy_of((kKinds[i] == WorkKind::read ? b : a).node(), {i * kApart, kBytes}));
-    EXPECT_EQ(a.post({.id = i, .kind = kKinds[i], .local = {{i * kApart, kBytes}}, .remote = i * kApart}),
+  for (std::uint64_t i = 0; i < std::size(kLentKinds); ++i) {
+    wanted.push_back(copy_of((kLentKinds[i] == WorkKind::read ? b : a).node(), {i * kApart, kLent}));
+    EXPECT_EQ(a.post({.id = i, .kind = kLentKinds[i], .local = {{i * kApart, kLent}}, .remote = i * kApart}),
               host::Error::none);
   }
   std::vector<nic::Completion> sent;
@@ -57,8 +57,8 @@ Outcome exchange(const BedSpec& spec) {
   EXPECT_THAT(ids(sent), testing::ElementsAre(0, 1, 2, 3));
   for (const nic::Completion& c : sent) EXPECT_EQ(c.status, Status::success) << c.id;
   EXPECT_THAT(ids(drain(b.node())), testing::ElementsAre(100, 101));
-  for (std::uint64_t i = 0; i < std::size(kKinds); ++i) {
-    EXPECT_EQ(copy_of((kKinds[i] == WorkKind::read ? a : b).node(), {i * kApart, kBytes}), wanted[i]) << i;
+  for (std::uint64_t i = 0; i < std::size(kLentKinds); ++i) {
+    EXPECT_EQ(copy_of((kLentKinds[i] == WorkKind::read ? a : b).node(), {i * kApart, kLent}), wanted[i]) << i;
   }
   expect_nothing_held(bed);
   return {.travelled = bed.world().fault_counters().offered,
@@ -67,22 +67,22 @@ Outcome exchange(const BedSpec& spec) {
 
 TEST(FarBursts, AreFetchedWhenTheyArePlaced) {
   // Each message in two; the first part of the SEND into two pieces of its receive.
-  EXPECT_EQ(exchange(lending()).fetched, 4U * 2 + 1);
+  EXPECT_EQ(exchange_lent(lending()).fetched, 4U * 2 + 1);
   BedSpec near = lending();
   near.one_copy_bytes = 0;
-  EXPECT_EQ(exchange(near).fetched, 0U);
+  EXPECT_EQ(exchange_lent(near).fetched, 0U);
 }
 
 // Whatever befalls any one of them.
 class OneFarFault : public testing::TestWithParam<sim::Fault> {};
 TEST_P(OneFarFault, IsMendedWithTheRightBytes) {
-  const std::uint64_t all = exchange(lending()).travelled;
+  const std::uint64_t all = exchange_lent(lending()).travelled;
   ASSERT_GE(all, 8U);
   for (std::uint64_t nth = 1; nth <= all; ++nth) {
     SCOPED_TRACE(nth);
     sim::FaultPlan plan;
     plan.script.push_back({GetParam(), nth});
-    exchange(lending(plan));
+    exchange_lent(lending(plan));
   }
 }
 INSTANTIATE_TEST_SUITE_P(Faults, OneFarFault,
@@ -134,13 +134,13 @@ TEST(FarBursts, ThatAreRecalledForAnothersSakeArriveAfterAll) {
   Bed bed(lending());
   const auto [a, b] = bed.connect({.mtu = kMtu});
   const sim::Memory other = a.node().host.allocate(a.node().domain, 4096, kEveryRight);
-  ASSERT_EQ(a.post({.id = 1, .kind = WorkKind::write, .local = {{0, kBytes}}, .remote = 0}), host::Error::none);
+  ASSERT_EQ(a.post({.id = 1, .kind = WorkKind::write, .local = {{0, kLent}}, .remote = 0}), host::Error::none);
   ASSERT_FALSE(bed.run(nanoseconds(500)));
   ASSERT_EQ(a.node().device().deregister_region(other.key), host::Error::none);
   ASSERT_TRUE(bed.run());
   EXPECT_GE(b.node().counted(Refusal::payload_gone), 1U);
   EXPECT_EQ(results(drain(a.node())).at(0), IdAndStatus(1, Status::success));
-  EXPECT_TRUE(same_bytes(a, {0, kBytes}, b, {0, kBytes}));
+  EXPECT_TRUE(same_bytes(a, {0, kLent}, b, {0, kLent}));
 }
 
 }  // namespace

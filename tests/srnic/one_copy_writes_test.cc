@@ -8,8 +8,8 @@ using nic::Counter;
 using nic::Status;
 using nic::WorkKind;
 
-constexpr std::uint32_t kBytes = 4 * kMtu - 8;  // one burst whose payload stays
-constexpr std::uint64_t kApart = 4 * kMtu, kCount = 6, kThere = 32 * 1024;
+constexpr std::uint32_t kWritten = 4 * kMtu - 8;  // one burst whose payload stays
+constexpr std::uint64_t kWritesApart = 4 * kMtu, kCount = 6, kThere = 32 * 1024;
 
 BedSpec looking_after(Time delay, sim::FaultPlan faults = {}) {
   constexpr std::uint64_t kNever = 1'000'000;
@@ -21,10 +21,10 @@ BedSpec looking_after(Time delay, sim::FaultPlan faults = {}) {
   return spec;
 }
 
-Piece from(std::uint64_t i) { return {i * kApart, kBytes}; }
-Piece to(std::uint64_t i) { return {kThere + i * kApart, kBytes}; }
+Piece from(std::uint64_t i) { return {i * kWritesApart, kWritten}; }
+Piece to(std::uint64_t i) { return {kThere + i * kWritesApart, kWritten}; }
 Step write_of(std::uint64_t i) {
-  return {.id = i, .kind = WorkKind::write, .local = {from(i)}, .remote = kThere + i * kApart};
+  return {.id = i, .kind = WorkKind::write, .local = {from(i)}, .remote = kThere + i * kWritesApart};
 }
 
 std::uint64_t write_all(Bed& bed) {
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, OneFaultAmongFarWrites,
 TEST(OneCopyWrites, ArePlacedUpToTheFirstThatIsNotAllowed) {
   Bed bed(looking_after(microseconds(2)));
   const auto [a, b] = bed.connect({.mtu = kMtu});
-  const sim::Memory closed = b.node().host.allocate(b.node().domain, kApart, nic::Rights::remote_read);
+  const sim::Memory closed = b.node().host.allocate(b.node().domain, kWritesApart, nic::Rights::remote_read);
   const std::vector<std::byte> before(b.node().bytes(to(3)).begin(), b.node().bytes(to(3)).end());
   for (std::uint64_t i = 0; i < 4; ++i) {
     Step step = write_of(i);

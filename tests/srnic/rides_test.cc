@@ -21,7 +21,7 @@ struct Counts {
   std::uint64_t packets = 0, acks = 0, heard = 0;
 };
 // Both sides send and write to each other as fast as they can; all of it must arrive, in order.
-Counts exchange(const BedSpec& spec, std::uint32_t bytes = 64) {
+Counts ride(const BedSpec& spec, std::uint32_t bytes = 64) {
   Bed bed(spec);
   const auto [a, b] = bed.connect({.mtu = kMtu});
   const std::uint32_t half = kMessages * bytes;  // of each arena: what is sent, then what comes
@@ -58,7 +58,7 @@ Counts exchange(const BedSpec& spec, std::uint32_t bytes = 64) {
 }
 
 TEST(Rides, WhatIsOwedTravelsWithMessagesTheOtherWay) {
-  const Counts apart = exchange(slow_bed(false)), together = exchange(slow_bed(true));
+  const Counts apart = ride(slow_bed(false)), together = ride(slow_bed(true));
   EXPECT_EQ(apart.packets, 2 * kMessages + apart.acks);
   EXPECT_LE(together.packets, 2 * kMessages + 4) << "no more than two ACKs a side had nothing to travel with";
   EXPECT_GE(together.acks, kMessages);
@@ -66,7 +66,7 @@ TEST(Rides, WhatIsOwedTravelsWithMessagesTheOtherWay) {
 }
 
 TEST(Rides, NothingTravelsWithLargeMessages) {
-  const Counts counts = exchange(slow_bed(true), 2 * kMtu);
+  const Counts counts = ride(slow_bed(true), 2 * kMtu);
   EXPECT_EQ(counts.packets, 2 * 2 * kMessages + counts.acks);
 }
 
@@ -79,7 +79,7 @@ TEST(Rides, EverySingleFaultIsMended) {
       SCOPED_TRACE(testing::Message() << "fault " << static_cast<int>(fault) << " at packet " << nth);
       sim::FaultPlan plan;
       plan.script.push_back({fault, nth});
-      (void)exchange(slow_bed(true, plan));
+      (void)ride(slow_bed(true, plan));
     }
   }
 }

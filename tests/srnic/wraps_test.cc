@@ -15,7 +15,7 @@ void set_counts(const Endpoint& sender, const Endpoint& receiver, std::uint32_t 
   b.rq_posted = b.rq_done = sends;
 }
 
-void exchange(wire::Psn psn, std::uint32_t messages, std::uint32_t sends, bool bitmaps, std::uint64_t seed) {
+void exchange_around(wire::Psn psn, std::uint32_t messages, std::uint32_t sends, bool bitmaps, std::uint64_t seed) {
   SCOPED_TRACE(testing::Message() << psn.raw() << ", " << messages << ", " << sends << ", seed " << seed);
   BedSpec spec = srnic_bed({.loss = 0.1, .reordering = 0.05});
   spec.seed = seed;
@@ -52,17 +52,17 @@ void exchange(wire::Psn psn, std::uint32_t messages, std::uint32_t sends, bool b
 }
 
 TEST(Wrap, OfThePsn) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) exchange(wire::Psn(0xFF'FFE0), 0, 0, seed % 2 == 0, seed);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) exchange_around(wire::Psn(0xFF'FFE0), 0, 0, seed % 2 == 0, seed);
 }
 TEST(Wrap, OfTheMessageNumber) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) exchange(wire::Psn(100), 0xF'FFF0, 0, seed % 2 == 0, seed);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) exchange_around(wire::Psn(100), 0xF'FFF0, 0, seed % 2 == 0, seed);
 }
 TEST(Wrap, OfTheSendNumber) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) exchange(wire::Psn(100), 0, 0xF'FFF8, seed % 2 == 0, seed);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) exchange_around(wire::Psn(100), 0, 0xF'FFF8, seed % 2 == 0, seed);
 }
 TEST(Wrap, OfAllCountsAtOnce) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    exchange(wire::Psn(0xFF'FFF0), 0xFFFF'FFF0, 0xFFFF'FFF8, seed % 2 == 0, seed);
+    exchange_around(wire::Psn(0xFF'FFF0), 0xFFFF'FFF0, 0xFFFF'FFF8, seed % 2 == 0, seed);
   }
 }
 

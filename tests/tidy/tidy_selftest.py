@@ -304,7 +304,9 @@ class Docs(Case):
 
 
 class Together(Case):
-    def found(self, a, b, cmake="weft_compile_together(x)\n"):
+    LIBRARY = "weft_library(x SOURCES a.cc deep/b.cc DEPS y)\n"
+
+    def found(self, a, b, cmake=LIBRARY + "weft_compile_together(weft_x)\n"):
         """What tidy says of two files with these lines in their anonymous namespaces."""
         texts = [f"namespace weft {{\nnamespace {{\n\n{code}\n\n}}  // namespace\n}}  // namespace weft\n"
                  for code in (a, b)]
@@ -333,12 +335,23 @@ class Together(Case):
         self.assertEqual(self.found("void f() {\n  int g(1);\n}", "void g() {\n}"), [])
 
     def test_only_where_files_are_compiled_as_one(self):
-        self.assertEqual(self.found("int f();", "int f();", cmake="weft_library(x)\n"), [])
-        apart = "weft_compile_together(x APART c.cc deep/b.cc)\n"
-        self.assertEqual(self.found("int f();", "int f();", cmake=apart), [])
-        files = {"src/lab/CMakeLists.txt": "weft_compile_together(x)\n", "src/cm/CMakeLists.txt": ""}
-        code = "namespace {\nint f();\n}\n"
-        self.assertEqual(findings(files | {"src/lab/a.cc": code, "src/cm/a.cc": code}), [])
+        for cmake in [self.LIBRARY, self.LIBRARY + "weft_compile_together(weft_x APART c.cc deep/b.cc)\n",
+                      self.LIBRARY + "weft_compile_together(weft_x)\nweft_packet_path(deep/b.cc)\n",
+                      "weft_program(x SOURCES a.cc)\nweft_program(y SOURCES deep/b.cc)\n"
+                      "weft_compile_together(x)\nweft_compile_together(y)\n",
+                      "# " + self.LIBRARY + "weft_compile_together(weft_x)\n"]:
+            self.assertEqual(self.found("int f();", "int f();", cmake=cmake), [], cmake)
+
+    def test_every_test_is_compiled_together(self):
+        for cmake in ["weft_test(x SOURCES a.cc deep/b.cc DEPS y)\n", "weft_test(x\n  SOURCES\n    deep/b.cc a.cc)\n"]:
+            self.assertEqual(len(self.found("int f();", "int f();", cmake=cmake)), 1, cmake)
+
+    def test_sources_that_variables_name(self):
+        cmake = ('set(deep "${PROJECT_SOURCE_DIR}/src/lab/deep")\n'
+                 "weft_test(x SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/a.cc ${deep}/b.cc)\n")
+        self.assertEqual(len(self.found("int f();", "int f();", cmake=cmake)), 1)
+        elsewhere = cmake.replace("src/lab/deep", "src/cm")
+        self.assertEqual(self.found("int f();", "int f();", cmake=elsewhere), [])
 
 
 class OneName(Case):

@@ -1,11 +1,14 @@
 """Files that are compiled as one (weft_compile_together in cmake/weft.cmake), and the names that are local to each."""
 
+import posixpath
 import re
 from pathlib import Path
 
 import source
 
-TOGETHER = re.compile(r"^\s*weft_compile_together\(([^)]*)\)", re.MULTILINE)
+COMMAND = re.compile(r"^[ \t]*(\w+)\(([^()]*)\)", re.MULTILINE)  # of CMake
+# And what the names of their targets begin with.
+TARGETS = {"weft_library": "weft_", "weft_program": "", "weft_face": "", "weft_test": ""}
 NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{\s*(\})?\s*$")
 ALIAS = re.compile(r"using (\w+) = (.*);|using (?!namespace|enum)([\w:]+::(\w+));")
 TYPE = re.compile(r"(?:struct|class|union|enum class|enum) (?:\[\[\w+\]\] )?(\w+)")
@@ -41,18 +44,48 @@ def names_in(line):
 
 
 def groups(texts):
-    """Lists of paths, of {path: text}, that may be compiled as one: the files of a folder that asks for it."""
-    folders = {str(Path(p).parent): text for p, text in texts.items() if Path(p).name == "CMakeLists.txt"}
-    for folder, text in sorted(folders.items()):
-        calls = TOGETHER.findall(text)
-        apart = {f"{folder}/{word}" for call in calls for word in call.partition("APART")[2].split()}
-        if calls:
-            yield [p for p in sorted(texts) if p.endswith(".cc") and home_of(p, folders) == folder and p not in apart]
+    """Lists of paths, of {path: text}, that may be compiled as one: the sources of a target that asks for it, and of
+    every test. Targets that other commands make are left to the compiler."""
+    for path, text in sorted(texts.items()):
+        if Path(path).name == "CMakeLists.txt":
+            yield from groups_of(str(Path(path).parent), re.sub(r"#.*", "", text), texts)
 
 
-def home_of(path, folders):
-    """The nearest folder above that has a CMakeLists.txt."""
-    return next((str(f) for f in Path(path).parents if str(f) in folders), None)
+def groups_of(folder, text, texts):
+    variables = {"PROJECT_SOURCE_DIR": "/", "CMAKE_CURRENT_SOURCE_DIR": "/" + folder}
+    sources, together, apart = {}, set(), set()
+
+    def words(arguments):
+        known = re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m.group(1), m.group()), arguments)
+        return known.replace('"', "").split()
+
+    def paths(names):
+        return [posixpath.normpath(posixpath.join("/" + folder, name)).lstrip("/") for name in names]
+
+    for command, arguments in COMMAND.findall(text):
+        name, *rest = words(arguments) or [""]
+        if command == "set":
+            variables[name] = " ".join(rest)
+        elif command in TARGETS:
+            sources[TARGETS[command] + name] = paths(option("SOURCES", rest))
+            together |= {name} if command == "weft_test" else set()
+        elif command == "weft_compile_together":
+            together.add(name)
+            apart |= set(paths(option("APART", rest)))
+        elif command == "weft_packet_path":
+            apart |= set(paths([name] + rest))
+    for target in sorted(together & sources.keys()):
+        yield [path for path in sources[target] if path in texts and path not in apart]
+
+
+def option(keyword, words):
+    """The words that follow a keyword, up to the next."""
+    found = []
+    for word in words[words.index(keyword) + 1:] if keyword in words else []:
+        if re.fullmatch(r"[A-Z]+", word):
+            break
+        found.append(word)
+    return found
 
 
 def clashes(texts):

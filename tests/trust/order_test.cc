@@ -9,7 +9,7 @@ namespace {
 using wire::NakCode;
 using wire::Syndrome;
 
-const Syndrome kSequenceNak = Syndrome::nak(NakCode::psn_sequence);
+const Syndrome kGapNak = Syndrome::nak(NakCode::psn_sequence);
 
 struct TrustOrder : testing::Test {
   Victim victim;
@@ -69,7 +69,7 @@ TEST_F(TrustOrder, T16_PsnAheadGetsOneNak) {
   const Crafted lost = write(1);
   const Effects first = victim.receive(write(2));
   EXPECT_TRUE(counted(first, Refusal::psn_ahead));
-  EXPECT_TRUE(answered(first, peer, kSequenceNak, lost.headers.bth.psn));
+  EXPECT_TRUE(answered(first, peer, kGapNak, lost.headers.bth.psn));
   EXPECT_TRUE(first.written.empty());
   // Receive: a hundred more behind the same gap. Expect: not a word.
   for (unsigned i = 0; i < 100; ++i) EXPECT_TRUE(dropped(victim.receive(write(i)), Refusal::psn_ahead));
@@ -78,7 +78,7 @@ TEST_F(TrustOrder, T16_PsnAheadGetsOneNak) {
   const Effects filled = victim.receive(lost);
   EXPECT_TRUE(accepted(filled, peer));
   EXPECT_TRUE(answered(filled, peer, Syndrome::ack(), lost.headers.bth.psn));
-  EXPECT_TRUE(answered(victim.receive(write()), peer, kSequenceNak, lost.headers.bth.psn.plus(1)));
+  EXPECT_TRUE(answered(victim.receive(write()), peer, kGapNak, lost.headers.bth.psn.plus(1)));
 }
 
 TEST_F(TrustOrder, T16_AheadIsLessThanHalfTheCircle) {
@@ -87,7 +87,7 @@ TEST_F(TrustOrder, T16_AheadIsLessThanHalfTheCircle) {
     Connection c = connect_at(expected);
     const Effects got = victim.receive(c.request(Opcode::rc_send_only).psn(expected.plus(distance)));
     EXPECT_TRUE(counted(got, Refusal::psn_ahead)) << distance;
-    EXPECT_TRUE(answered(got, c, kSequenceNak, expected)) << distance;
+    EXPECT_TRUE(answered(got, c, kGapNak, expected)) << distance;
   }
   for (const std::uint32_t distance : {1U << 23, (1U << 23) + 1, 0xFF'FFFFU}) {
     Connection c = connect_at(expected);
@@ -103,7 +103,7 @@ TEST_F(TrustOrder, T16_FloodAheadIsOnePacketOut) {
   std::vector<Crafted> flood(10'000, peer.request(Opcode::rc_send_only).carrying(16).psn(expected.plus(9)));
   const Effects got = victim.receive_all(flood);
   EXPECT_TRUE(counted(got, Refusal::psn_ahead, flood.size()));
-  EXPECT_TRUE(answered(got, peer, kSequenceNak, expected));
+  EXPECT_TRUE(answered(got, peer, kGapNak, expected));
   EXPECT_TRUE(works(victim, peer, area));
 }
 
@@ -296,7 +296,7 @@ TEST_F(TrustOrder, T21_WrapInsideAMessage) {
     EXPECT_TRUE(std::equal(sent.begin(), sent.end(), area.bytes.begin()));
     // On both sides of the wrap, behind is behind and ahead is ahead.
     EXPECT_TRUE(answered(victim.receive(message[1]), peer, Syndrome::ack(), Psn(1)));
-    EXPECT_TRUE(answered(victim.receive(peer.request(Opcode::rc_send_only).psn(Psn(3))), peer, kSequenceNak, Psn(2)));
+    EXPECT_TRUE(answered(victim.receive(peer.request(Opcode::rc_send_only).psn(Psn(3))), peer, kGapNak, Psn(2)));
   }
 }
 

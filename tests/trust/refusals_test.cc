@@ -53,13 +53,13 @@ TEST(TrustManagement, DatagramsThatAreNoQuestionOrAnswerOfWeftCards) {
 }
 
 TEST(TrustChecklist, EveryNumberHasItsTest) {
-  std::set<std::string> provoked;
+  std::set<std::string> tested;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   for (int s = 0; s < all.total_test_suite_count(); ++s) {
     const testing::TestSuite& suite = *all.GetTestSuite(s);
     for (int t = 0; t < suite.total_test_count(); ++t) {
       const std::string name = suite.GetTestInfo(t)->name();
-      provoked.insert(name.substr(0, name.find('_')));
+      tested.insert(name.substr(0, name.find('_')));
     }
   }
   std::ifstream file("tests/trust/checklist.md");  // tests run in the project's folder
@@ -70,7 +70,7 @@ TEST(TrustChecklist, EveryNumberHasItsTest) {
     if (std::sscanf(line.c_str(), "| %u |", &number) != 1) continue;
     ++numbers;
     const std::string name = (number < 10 ? "T0" : "T") + std::to_string(number);
-    EXPECT_TRUE(provoked.contains(name)) << "no test is named for " << line;
+    EXPECT_TRUE(tested.contains(name)) << "no test is named for " << line;
   }
   EXPECT_GE(numbers, 43U);
 }

@@ -149,7 +149,7 @@ TEST(TrustTransitions, T56_StatesThatAreNone) {
 
 // ---- the real thing ---------------------------------------------------------------------------------------------
 
-Connection in_state(Victim& victim, Service service, QpState state) {
+Connection brought_to(Victim& victim, Service service, QpState state) {
   if (state != QpState::sqe) return victim.connect({.service = service, .until = state});
   Connection c = victim.connect({.service = service});
   const nic::Sge nowhere{.address = 0, .length = 8, .key = wire::Key(0)};
@@ -174,7 +174,7 @@ void modify(Service service, QpState from, QpState to, std::uint32_t mask) {
   SCOPED_TRACE(testing::Message() << "service " << int(service) << " " << kStateNames[std::size_t(from)] << " to "
                                   << kStateNames[std::size_t(to)] << " mask " << mask);
   Victim victim;
-  Connection c = in_state(victim, service, from);
+  Connection c = brought_to(victim, service, from);
   ASSERT_EQ(c.state(), from);
   Error wanted = expected(rule(service, from, to), mask & ~QpMask::state);
   if (wanted == Error::none && (mask & kUnsupported) != 0) wanted = Error::not_supported;
@@ -278,7 +278,7 @@ TEST(TrustTransitions, T56_PostingInEveryState) {
       if (service == Service::rc && state == QpState::sqe) continue;
       Victim victim;
       const Area area = victim.allocate(64);
-      Connection c = in_state(victim, service, state);
+      Connection c = brought_to(victim, service, state);
       const nic::Sge sge = area.sge();
       host::WorkRequest send{.id = 1, .sges = {&sge, 1}};
       send.to.destination = kPeerAddress;

@@ -127,7 +127,7 @@ class Requester : public SendQueue<W, Requester<W>> {
     bool asks;          // for an acknowledgement, in any case
   };
   void fill_headers(Context& c, const Work& w, Part at, wire::Headers& h) {
-    if (at.starts && (w.kind == WorkKind::write || w.kind == WorkKind::write_immediate)) {
+    if (at.starts && is_write(w.kind)) {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
     if (!at.ends) [[unlikely]] {

@@ -10,16 +10,16 @@
 namespace weft::nic {
 namespace {
 
-struct Owner {
+struct TimerOwner {
   Time deadline = kNever;
   std::uint32_t timer = 0;
 };
 
-struct Owners : std::vector<Owner> {
-  using std::vector<Owner>::vector;
+struct TimerOwners : std::vector<TimerOwner> {
+  using std::vector<TimerOwner>::vector;
 };
 
-std::set<std::uint32_t> due(const Owners& owners, Time now) {
+std::set<std::uint32_t> due(const TimerOwners& owners, Time now) {
   std::set<std::uint32_t> ids;
   for (std::uint32_t id = 0; id < owners.size(); ++id) {
     if (owners[id].deadline <= now) ids.insert(id);
@@ -27,14 +27,14 @@ std::set<std::uint32_t> due(const Owners& owners, Time now) {
   return ids;
 }
 
-Time earliest(const Owners& owners) {
+Time earliest(const TimerOwners& owners) {
   return std::min_element(owners.begin(), owners.end(),
-                          [](const Owner& a, const Owner& b) { return a.deadline < b.deadline; })
+                          [](const TimerOwner& a, const TimerOwner& b) { return a.deadline < b.deadline; })
       ->deadline;
 }
 
 TEST(Timers, FireWhenTheirDeadlineHasComeAndNotBefore) {
-  Owners owners(3);
+  TimerOwners owners(3);
   Timers timers(owners, nanoseconds(1));
   timers.arm(0, milliseconds(5));
   timers.arm(1, microseconds(3));
@@ -49,7 +49,7 @@ TEST(Timers, FireWhenTheirDeadlineHasComeAndNotBefore) {
 }
 
 TEST(Timers, AnOwnerThatMovedLaterFiresLater) {
-  Owners owners(2);
+  TimerOwners owners(2);
   Timers timers(owners, nanoseconds(1));
   timers.arm(0, milliseconds(1));
   timers.arm(0, milliseconds(9));
@@ -61,7 +61,7 @@ TEST(Timers, AnOwnerThatMovedLaterFiresLater) {
 }
 
 TEST(Timers, AnOwnerThatIsGoneIsNotLookedAtAgain) {
-  Owners owners(4);
+  TimerOwners owners(4);
   Timers timers(owners, nanoseconds(1));
   for (std::uint32_t id = 0; id < 4; ++id) timers.arm(id, milliseconds(2) + id);
   for (const std::uint32_t id : {1u, 3u, 0u}) {  // from the middle of a bucket, its beginning and its end
@@ -75,7 +75,7 @@ TEST(Timers, AnOwnerThatIsGoneIsNotLookedAtAgain) {
 // The real world's ticks are nanoseconds: its buckets are as long, and after ten years they still are.
 TEST(Timers, KeepTimeForYearsWhereATickIsANanosecond) {
   constexpr Time kDay = 86'400'000'000'000, kMillisecond = 1'000'000;
-  Owners owners(2);
+  TimerOwners owners(2);
   Timers timers(owners, 1);
   for (Time now = kDay; now < 3650 * kDay; now += 100 * kDay) {
     timers.arm(0, now + 5 * kMillisecond);
@@ -93,7 +93,7 @@ TEST(Timers, KeepTimeForYearsWhereATickIsANanosecond) {
 TEST(Timers, AgreeWithALookAtEveryDeadline) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed);
-    Owners owners(200);
+    TimerOwners owners(200);
     Timers timers(owners, nanoseconds(1));
     Time now = 0;
     const Time reach = std::array{microseconds(20), milliseconds(1), milliseconds(30), seconds(1)}[seed % 4];

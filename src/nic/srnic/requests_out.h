@@ -158,7 +158,7 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
     wire::Headers& h =
         core_.start_packet(c, static_cast<wire::Opcode>((rides ? kWithAck : kSrnicOpcodes) | opcode), psn);
     if (rides) acks_.ride(c, h);
-    const bool writes = w.kind == WorkKind::write || w.kind == WorkKind::write_immediate;
+    const bool writes = is_write(w.kind);
     h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
     h.bth.ack_request = ends || some.asks || asks_for_srnic_ack(core_, c, psn, some.burst.packets);

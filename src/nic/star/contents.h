@@ -134,7 +134,7 @@ class StarContents {
   // Data of the stateless side's SEND or WRITE.
   Refusal put(Context& c, const Operation& op, std::uint32_t offset, const wire::Payload& data) {
     const RemoteWork& w = remote_work(*c.link, op);
-    if (op.kind == WorkKind::write || op.kind == WorkKind::write_immediate) {
+    if (is_write(op.kind)) {
       if (data.empty()) return Refusal::none;
       std::byte* at = nullptr;
       const Refusal r = core_.translate(c, w.key, Rights::remote_write, w.address + offset, data.size(), at);

@@ -66,9 +66,7 @@ class StarHazards {
                                                         : c.link->works[op.entry % StarLink::kRemote].address;
     return {address, op.length};
   }
-  [[nodiscard]] static bool writes_target(WorkKind k) {
-    return k == WorkKind::write || k == WorkKind::write_immediate || is_atomic(k);
-  }
+  [[nodiscard]] static bool writes_target(WorkKind k) { return is_write(k) || is_atomic(k); }
 
   // Memory of the stateless side that an operation writes.
   template <class Visit>

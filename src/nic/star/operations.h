@@ -371,7 +371,7 @@ class StarOperations {
     std::uint64_t* word = nullptr;
     const wire::Reth reth{w.address, w.key, w.length};
     Admission a{};
-    if (w.kind == WorkKind::write || w.kind == WorkKind::write_immediate) a = admit_write(core_, c, reth, at);
+    if (is_write(w.kind)) a = admit_write(core_, c, reth, at);
     if (w.kind == WorkKind::read) a = admit_read(core_, c, reth);
     if (is_atomic(w.kind)) a = admit_atomic(core_, c, atomic_eth(w), word);
     if (a.refusal() != Refusal::none) return refuse_remote(c, op, a, all_before);

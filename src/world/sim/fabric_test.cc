@@ -157,7 +157,7 @@ TEST(FabricRun, UntilIncludesItsLastMoment) {
 // ---- the record
 // ----------------------------------------------------------------------------------------------------------
 
-std::uint64_t digest_of(std::uint32_t psn, std::byte content, Time when, std::uint64_t added) {
+std::uint64_t digest_of_fabric(std::uint32_t psn, std::byte content, Time when, std::uint64_t added) {
   TestWorld world(1, 2, kLink);
   const std::array<std::byte, 3> payload{std::byte{1}, content, std::byte{3}};
   world.hosts[0].send(1, psn, payload, when);
@@ -167,16 +167,16 @@ std::uint64_t digest_of(std::uint32_t psn, std::byte content, Time when, std::ui
 }
 
 TEST(Trace, EverythingIsInTheDigest) {
-  const std::uint64_t one = digest_of(1, std::byte{2}, 0, 5);
-  EXPECT_EQ(digest_of(1, std::byte{2}, 0, 5), one);
-  EXPECT_NE(digest_of(2, std::byte{2}, 0, 5), one);
-  EXPECT_NE(digest_of(1, std::byte{9}, 0, 5), one);
-  EXPECT_NE(digest_of(1, std::byte{2}, 1, 5), one);
-  EXPECT_NE(digest_of(1, std::byte{2}, 0, 6), one);
+  const std::uint64_t one = digest_of_fabric(1, std::byte{2}, 0, 5);
+  EXPECT_EQ(digest_of_fabric(1, std::byte{2}, 0, 5), one);
+  EXPECT_NE(digest_of_fabric(2, std::byte{2}, 0, 5), one);
+  EXPECT_NE(digest_of_fabric(1, std::byte{9}, 0, 5), one);
+  EXPECT_NE(digest_of_fabric(1, std::byte{2}, 1, 5), one);
+  EXPECT_NE(digest_of_fabric(1, std::byte{2}, 0, 6), one);
 }
 
 // Digests are written down in tests and in bug reports, so this one must never change, on any machine.
-TEST(Trace, IsTheSameOnEveryMachine) { EXPECT_EQ(digest_of(1, std::byte{2}, 0, 5), 2146727753710676362u); }
+TEST(Trace, IsTheSameOnEveryMachine) { EXPECT_EQ(digest_of_fabric(1, std::byte{2}, 0, 5), 2146727753710676362u); }
 
 // Headers that the opcode does not have may hold anything: they are not on the wire.
 TEST(Trace, ReadsOnlyWhatTheOpcodeHas) {

@@ -13,10 +13,10 @@
 namespace weft::sim {
 namespace {
 
-constexpr LinkSpec kLink{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
-constexpr std::array<std::byte, 1024> kPayload{};
+constexpr LinkSpec kCable{.bits_per_second = 100'000'000'000, .delay = microseconds(1)};
+constexpr std::array<std::byte, 1024> kData{};
 constexpr std::uint32_t kWireBytes = 82 + 1024;
-constexpr Time kOnWire = kWireBytes * 80;
+constexpr Time kPacketTime = kWireBytes * 80;
 constexpr std::uint32_t kEach = 1'000;
 constexpr BufferSpec kDropping{.bytes = 300'000, .alpha = 0.5};
 constexpr BufferSpec kPausing{.bytes = 1'000'000, .alpha = 0.125, .pause = true};
@@ -24,7 +24,7 @@ constexpr BufferSpec kPausing{.bytes = 1'000'000, .alpha = 0.125, .pause = true}
 // Hosts around a switch; without `spec` its buffer has no end.
 struct Star : TestWorld {
   explicit Star(std::size_t count, const BufferSpec& spec = {}, std::uint64_t seed = 1)
-      : TestWorld(seed, count, kLink, true) {
+      : TestWorld(seed, count, kCable, true) {
     if (spec.bytes > 0) fabric.set_buffer(0, spec);
   }
   [[nodiscard]] Time paused(HostIndex host) const {
@@ -34,8 +34,8 @@ struct Star : TestWorld {
 
 void overload(Star& world) {
   for (std::uint32_t psn = 0; psn < kEach; ++psn) {
-    world.hosts[0].send(2, psn, kPayload);
-    world.hosts[1].send(2, kEach + psn, kPayload);
+    world.hosts[0].send(2, psn, kData);
+    world.hosts[1].send(2, kEach + psn, kData);
   }
   world.fabric.run_until_idle();
 }
@@ -67,7 +67,8 @@ TEST(Switch, WithPauseLosesNothingAndNoTime) {
   ASSERT_EQ(world.hosts[2].arrived.size(), 2 * kEach);
   EXPECT_TRUE(in_order(world.hosts[2]));
   EXPECT_EQ(world.hosts[2].arrived.back().at, endless.hosts[2].arrived.back().at);
-  EXPECT_NEAR(static_cast<double>(world.paused(0)), kEach * kOnWire, 0.2 * kEach * kOnWire) << "half of the time";
+  EXPECT_NEAR(static_cast<double>(world.paused(0)), kEach * kPacketTime, 0.2 * kEach * kPacketTime)
+      << "half of the time";
 }
 
 // However small the share of a port is, its headroom is as large as it must be.
@@ -96,50 +97,50 @@ TEST(Switch, HeadroomSufficesForTheLargestPackets) {
 TEST(Switch, APauseIsHeardWhenItsFrameHasArrived) {
   Star world(2, kPausing);
   constexpr Time kFrame = 84 * 80;
-  world.hosts[1].send(0, 1, kPayload);  // the host's link is busy with it
+  world.hosts[1].send(0, 1, kData);  // the host's link is busy with it
   world.fabric.pause_neighbour(1, true);
-  world.hosts[0].send(1, 2, kPayload, microseconds(1));
+  world.hosts[0].send(1, 2, kData, microseconds(1));
   world.fabric.run_until_idle();
   EXPECT_TRUE(world.hosts[1].arrived.empty()) << "it waits at the switch";
   world.fabric.pause_neighbour(1, false);
   const Time asked = world.fabric.now();
   world.fabric.run_until_idle();
   ASSERT_EQ(world.hosts[1].arrived.size(), 1u);
-  EXPECT_EQ(world.hosts[1].arrived[0].at, asked + kFrame + kLink.delay + kOnWire + kLink.delay);
+  EXPECT_EQ(world.hosts[1].arrived[0].at, asked + kFrame + kCable.delay + kPacketTime + kCable.delay);
   const LinkIndex down = world.fabric.link(world.fabric.uplink(1)).queue()->back();
   EXPECT_EQ(world.fabric.link(down).queue()->paused_for(world.fabric.now()),
-            asked + kFrame + kLink.delay - (kOnWire + kFrame + kLink.delay));
+            asked + kFrame + kCable.delay - (kPacketTime + kFrame + kCable.delay));
 }
 
 // On a cable as well: the packet that is on the wire goes out, what comes behind it waits, and goes on when it is told.
 TEST(Cable, APauseIsHeardWhenItsFrameHasArrived) {
-  TestWorld world(1, 2, kLink);
+  TestWorld world(1, 2, kCable);
   world.fabric.let_pause(0);
   constexpr Time kFrame = 84 * 80;
-  const Time heard = kFrame + kLink.delay;
+  const Time heard = kFrame + kCable.delay;
   world.fabric.pause_neighbour(1, true);
-  for (std::uint32_t psn = 0; psn < 20; ++psn) world.hosts[0].send(1, psn, kPayload, heard - 5 * kOnWire / 2 + 1);
+  for (std::uint32_t psn = 0; psn < 20; ++psn) world.hosts[0].send(1, psn, kData, heard - 5 * kPacketTime / 2 + 1);
   world.fabric.run_until_idle();
   EXPECT_EQ(world.hosts[1].psns(), (std::vector{0u, 1u, 2u}));
-  EXPECT_EQ(world.hosts[1].arrived.back().at, heard + kOnWire / 2 + 1 + kLink.delay);
-  world.hosts[1].send(0, 30, kPayload);  // the frame that ends the pause waits for it
+  EXPECT_EQ(world.hosts[1].arrived.back().at, heard + kPacketTime / 2 + 1 + kCable.delay);
+  world.hosts[1].send(0, 30, kData);  // the frame that ends the pause waits for it
   const Time asked = world.fabric.now();
   world.fabric.pause_neighbour(1, false);
   world.fabric.run_until_idle();
   ASSERT_EQ(world.hosts[1].arrived.size(), 20u);
-  EXPECT_EQ(world.hosts[1].arrived[3].at, asked + kOnWire + kFrame + kLink.delay + kOnWire + kLink.delay);
+  EXPECT_EQ(world.hosts[1].arrived[3].at, asked + kPacketTime + kFrame + kCable.delay + kPacketTime + kCable.delay);
   EXPECT_EQ(world.fabric.link(world.fabric.uplink(0)).queue()->paused_for(world.fabric.now()),
-            asked + kOnWire + kFrame + kLink.delay - heard);
+            asked + kPacketTime + kFrame + kCable.delay - heard);
 }
 
 // Where nobody pauses, a port changes nothing.
 TEST(Cable, APortThatIsNotPausedCostsNoTime) {
   std::array<std::vector<TestHost::Arrival>, 2> arrived;
   for (const bool pausing : {false, true}) {
-    TestWorld world(1, 2, kLink);
+    TestWorld world(1, 2, kCable);
     if (pausing) world.fabric.let_pause(0);
     for (std::uint32_t psn = 0; psn < 100; ++psn) {
-      world.hosts[0].send(1, psn, kPayload, kOnWire * (psn + psn % 7));
+      world.hosts[0].send(1, psn, kData, kPacketTime * (psn + psn % 7));
     }
     world.fabric.run_until_idle();
     arrived[pausing ? 1 : 0] = world.hosts[1].arrived;
@@ -159,9 +160,9 @@ TEST(Cable, HeadroomIsLessThanInSonicsExample) {
 TEST(Switch, AVictimWaitsForAReceiverThatIsNotItsOwn) {
   Star world(4, kPausing);
   world.fabric.pause_neighbour(2, true);
-  for (std::uint32_t psn = 0; psn < kEach; ++psn) world.hosts[0].send(2, psn, kPayload);
-  world.hosts[0].send(3, 7, kPayload);
-  world.hosts[1].send(3, 8, kPayload);
+  for (std::uint32_t psn = 0; psn < kEach; ++psn) world.hosts[0].send(2, psn, kData);
+  world.hosts[0].send(3, 7, kData);
+  world.hosts[1].send(3, 8, kData);
   world.fabric.run_until(milliseconds(10));
   EXPECT_EQ(world.hosts[3].psns(), std::vector{8u});
   EXPECT_TRUE(world.hosts[2].arrived.empty());
@@ -180,12 +181,12 @@ TEST(Switch, AnEndlessBufferBlocksNobody) {
   Star world(4);
   EXPECT_FALSE(world.fabric.can_pause(2));
   for (std::uint32_t psn = 0; psn < kEach; ++psn) {
-    world.hosts[0].send(2, psn, kPayload);
-    world.hosts[1].send(2, psn, kPayload);
+    world.hosts[0].send(2, psn, kData);
+    world.hosts[1].send(2, psn, kData);
   }
-  world.hosts[0].send(3, 7, kPayload);
+  world.hosts[0].send(3, 7, kData);
   world.fabric.run_until_idle();
-  EXPECT_LT(world.hosts[3].arrived[0].at, world.hosts[2].arrived.back().at - 900 * kOnWire);
+  EXPECT_LT(world.hosts[3].arrived[0].at, world.hosts[2].arrived.back().at - 900 * kPacketTime);
 }
 
 // Two switches in a row: a receiver that waits pauses the second, that the first, and that the sender.
@@ -194,18 +195,18 @@ TEST(Switch, PausesSpreadFromSwitchToSwitch) {
   std::deque<TestHost> hosts;
   for (int i = 0; i < 2; ++i) hosts.emplace_back(fabric);
   const SwitchIndex first = fabric.add_switch(), second = fabric.add_switch();
-  fabric.add_uplink(0, {.is_host = false, .index = first}, kLink);
-  fabric.add_uplink(1, {.is_host = false, .index = second}, kLink);
-  fabric.add_port(first, {.is_host = true, .index = 0}, kLink);
-  fabric.add_port(second, {.is_host = true, .index = 1}, kLink);
-  const LinkIndex between = fabric.add_port(first, {.is_host = false, .index = second}, kLink);
+  fabric.add_uplink(0, {.is_host = false, .index = first}, kCable);
+  fabric.add_uplink(1, {.is_host = false, .index = second}, kCable);
+  fabric.add_port(first, {.is_host = true, .index = 0}, kCable);
+  fabric.add_port(second, {.is_host = true, .index = 1}, kCable);
+  const LinkIndex between = fabric.add_port(first, {.is_host = false, .index = second}, kCable);
   fabric.set_route(first, 1, between);
-  fabric.set_route(second, 0, fabric.add_port(second, {.is_host = false, .index = first}, kLink));
+  fabric.set_route(second, 0, fabric.add_port(second, {.is_host = false, .index = first}, kCable));
   fabric.set_buffer(first, kPausing);
   fabric.set_buffer(second, kPausing);
 
   fabric.pause_neighbour(1, true);
-  for (std::uint32_t psn = 0; psn < kEach; ++psn) hosts[0].send(1, psn, kPayload);
+  for (std::uint32_t psn = 0; psn < kEach; ++psn) hosts[0].send(1, psn, kData);
   fabric.run_until_idle();
   EXPECT_TRUE(fabric.link(between).queue()->paused());
   EXPECT_TRUE(fabric.link(fabric.uplink(0)).queue()->paused());
@@ -230,7 +231,7 @@ TEST(Switch, TheSameSeedGivesTheSameRun) {
 }
 
 TEST(Switch, ABufferSmallerThanItsHeadroomIsRefused) {
-  TestWorld world(1, 3, kLink);
+  TestWorld world(1, 3, kCable);
   EXPECT_THROW(world.fabric.set_buffer(0, {.bytes = 50'000, .alpha = 0.125, .pause = true}), std::runtime_error);
 }
 

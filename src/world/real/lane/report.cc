@@ -45,7 +45,7 @@ nlohmann::json dialects_of(const host::Device& device) {
   return out;
 }
 
-nlohmann::json facts_of(const host::QueuePair& qp) {
+nlohmann::json json_of(const host::QueuePair& qp) {
   const nic::Context& c = qp.context();
   nlohmann::json out{{"qpn", qp.qpn().raw()},
                      {"state", kStates[static_cast<std::size_t>(c.state)]},
@@ -117,7 +117,7 @@ std::string ago(Time now, Time then) {
                   : fmt::format("{:.1f} s", s);
 }
 
-nlohmann::json facts_of(const Journal::Refused& r, Time now) {
+nlohmann::json json_of(const Journal::Refused& r, Time now) {
   return {{"ago", ago(now, r.when)},
           {"rule", weft::text(r.why).counter},
           {"meaning", weft::text(r.why).meaning},
@@ -131,7 +131,7 @@ nlohmann::json facts_of(const Journal::Refused& r, Time now) {
 nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
   const host::QueuePair* qp = device_.find_qp(qpn);
   if (qp == nullptr) return nlohmann::json::object();
-  nlohmann::json out = facts_of(*qp);
+  nlohmann::json out = json_of(*qp);
   const nic::Context& c = qp->context();
   out["unacked_psn"] = c.unacked_psn.raw();
   out["next_psn"] = c.next_psn.raw();
@@ -144,8 +144,8 @@ nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
           {{"ago", ago(now, change.when)}, {"state", kStates[static_cast<std::size_t>(change.state)]}});
     }
     out["refused"] = r->refused;
-    if (r->first) out["first_refused"] = facts_of(*r->first, now);
-    if (r->last && r->refused > 1) out["last_refused"] = facts_of(*r->last, now);
+    if (r->first) out["first_refused"] = json_of(*r->first, now);
+    if (r->last && r->refused > 1) out["last_refused"] = json_of(*r->last, now);
   }
   if (c.broken_by != Refusal::none) out["likely_cause"] = likely_cause(c);
   return out;
@@ -153,7 +153,7 @@ nlohmann::json Lane::Engine::explain(wire::Qpn qpn) {
 
 namespace {
 
-nlohmann::json facts_of(const host::MemoryUse& use) {
+nlohmann::json json_of(const host::MemoryUse& use) {
   return {{"queue_pairs", use.queue_pairs},
           {"stateless_queue_pairs", use.stateless},
           {"regions", use.regions},
@@ -177,7 +177,7 @@ std::string Lane::Engine::report(const std::string& question) {
   if (unsigned qpn = 0; std::sscanf(question.c_str(), "explain %u", &qpn) == 1) return explain(wire::Qpn(qpn)).dump();
   nlohmann::json out = nlohmann::json::object();
   if (question == "memory") {
-    out["memory"] = facts_of(host::memory_use(device_));
+    out["memory"] = json_of(host::memory_use(device_));
     return out.dump();
   }
   out["counters"] = counters_of(device_.card().counters);
@@ -190,7 +190,7 @@ std::string Lane::Engine::report(const std::string& question) {
   out["dialects"] = dialects_of(device_);
   if (question == "qps") {
     nlohmann::json qps = nlohmann::json::array();
-    device_.for_each_qp([&](const host::QueuePair& qp) { qps.push_back(facts_of(qp)); });
+    device_.for_each_qp([&](const host::QueuePair& qp) { qps.push_back(json_of(qp)); });
     out["qps"] = std::move(qps);
   }
   return out.dump();

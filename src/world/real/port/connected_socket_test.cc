@@ -4,16 +4,15 @@
 #include <memory>
 #include <vector>
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "support/patience.h"
+#include "world/real/os/mapping.h"
 #include "world/real/os/time.h"
 #include "world/real/port/port.h"
 #include "world/real/udp/roce_socket.h"
@@ -23,7 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const wire::Address kHere = wire::Address::v4(127, 0, 4, 6);
+const wire::Address kConnectedAddress = wire::Address::v4(127, 0, 4, 6);
 constexpr std::uint8_t kOwnPlace = 1, kOtherPlace = 2;
 
 SocketAddress name_of(int socket) {
@@ -36,7 +35,8 @@ SocketAddress name_of(int socket) {
 // A local peer's own socket, as Port makes one for each lane that it sends to.
 Descriptor own_socket() {
   Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const SocketAddress from = socket_address(kHere, 0), to = socket_address(kHere, wire::kRocePort);
+  const SocketAddress from = socket_address(kConnectedAddress, 0),
+                      to = socket_address(kConnectedAddress, wire::kRocePort);
   EXPECT_EQ(bind(socket.get(), &from.any, from.bytes()), 0);
   EXPECT_EQ(connect(socket.get(), &to.any, to.bytes()), 0);
   return socket;
@@ -55,12 +55,12 @@ bool has_something(const Descriptor& socket, int patience_milliseconds = 0) {
 }
 bool gets_something(const Descriptor& socket) { return has_something(socket, kPatienceMilliseconds); }
 
-Descriptor group_socket() { return std::move(open_roce_socket(kHere).value()); }
+Descriptor group_socket() { return std::move(open_roce_socket(kConnectedAddress).value()); }
 
 TEST(UdpLine, HearsOneSenderAndLeavesOthersToTheGroup) {
   const Descriptor zeroth = group_socket(), first = group_socket();
   const Descriptor one = own_socket(), another = own_socket();
-  const Descriptor line = open_line(kHere, name_of(one.get()));
+  const Descriptor line = open_line(kConnectedAddress, name_of(one.get()));
   ASSERT_TRUE(line);
   send_to_lane(one, 1);
   EXPECT_TRUE(gets_something(line));
@@ -79,26 +79,20 @@ TEST(UdpLine, IsNotTakenOfAnAddressThatIsNotHere) {
   EXPECT_FALSE(open_line(wire::Address::v4(192, 0, 2, 1), name_of(one.get())));
 }
 
-Descriptor shared_memory(std::size_t bytes) {
-  Descriptor memory(memfd_create("weft-line-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
-  EXPECT_EQ(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
-  return memory;
-}
-
 // The port of lane number 1, and a local peer of it.
 class PortWithALocalPeer : public testing::Test {
  protected:
   static constexpr int kEnough = 300;  // for it to see that messages come one at a time
 
-  explicit PortWithALocalPeer(std::vector<wire::Address> addresses = {kHere}) {
+  explicit PortWithALocalPeer(std::vector<wire::Address> addresses = {kConnectedAddress}) {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
     for (const wire::Address& address : addresses) joined.sockets.push_back(std::move(*open_roce_socket(address)));
     port.open(std::move(joined), addresses, *shared_status, OneCopy::off, now);
     Incoming met{.message = Message(Topic::met), .text = {}, .descriptors = {}};
-    met.message.local_peer = {.address = kHere, .lane_number = kOtherPlace, .address_count = 1, .addresses = {kHere}};
-    met.descriptors.push_back(shared_memory(sizeof(Channel)));
-    met.descriptors.push_back(shared_memory(sizeof(SharedStatus)));
+    met.message.local_peer = {
+        .address = kConnectedAddress, .lane_number = kOtherPlace, .address_count = 1, .addresses = {kConnectedAddress}};
+    met.descriptors.push_back(make_shared_memory("weft-line-test", sizeof(Channel)));
+    met.descriptors.push_back(make_shared_memory("weft-line-test", sizeof(SharedStatus)));
     met.descriptors.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     port.on_met(met);
   }
@@ -115,8 +109,8 @@ class PortWithALocalPeer : public testing::Test {
       now += microseconds(10);
       port.set_now(now);
       const auto note = [&](const wire::Flow& flow, auto, DatagramTraits) {
-        EXPECT_EQ(flow.source, kHere);
-        EXPECT_EQ(flow.destination, kHere);
+        EXPECT_EQ(flow.source, kConnectedAddress);
+        EXPECT_EQ(flow.destination, kConnectedAddress);
         ports.push_back(flow.source_port);
       };
       (void)port.receive(true, note, [] {});
@@ -155,7 +149,7 @@ TEST_F(PortWithALocalPeer, TakesALineWhenMessagesComeOneAtATime) {
 
 class PortOfTwoAddresses : public PortWithALocalPeer {
  protected:
-  PortOfTwoAddresses() : PortWithALocalPeer({wire::Address::v4(127, 0, 4, 7), kHere}) {}
+  PortOfTwoAddresses() : PortWithALocalPeer({wire::Address::v4(127, 0, 4, 7), kConnectedAddress}) {}
 };
 
 // Also when several come at once, and calls that hear of segments are made again. With an IPv4 address before it, an
@@ -170,7 +164,7 @@ TEST_F(PortOfTwoAddresses, HearsByALineWhatIsForItsAddress) {
 
 // All lanes of an address send from there what they have no socket of their own for: it would hear what is for others.
 TEST_F(PortWithALocalPeer, TakesNoLineToThePortThatAllShare) {
-  const SocketAddress to = socket_address(kHere, wire::kRocePort);
+  const SocketAddress to = socket_address(kConnectedAddress, wire::kRocePort);
   for (int i = 0; i < kEnough; ++i) {
     std::array<std::byte, 64> packet{};
     packet[5] = std::byte{kOwnPlace << 1};

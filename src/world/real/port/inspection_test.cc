@@ -20,8 +20,8 @@ namespace weft::real {
 namespace {
 
 constexpr std::uint8_t kMine = 1, kOther = 2;
-const wire::Address kHere = wire::Address::v4(127, 0, 4, 7);
-const wire::Flow kFlow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+const wire::Address kInspectedAddress = wire::Address::v4(127, 0, 4, 7);
+const wire::Flow kFlow{.source = kInspectedAddress, .destination = kInspectedAddress, .source_port = wire::kRocePort};
 
 // The port of lane 1, and the ring by which it reaches lane 2.
 class InspectedPort : public testing::Test {
@@ -29,9 +29,10 @@ class InspectedPort : public testing::Test {
   InspectedPort() {
     BrokerClient::Joined joined{.lane_number = kMine, .sockets = {}};
     joined.sockets.emplace_back(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    port.open(std::move(joined), {&kHere, 1}, *status, OneCopy::off, 0);
+    port.open(std::move(joined), {&kInspectedAddress, 1}, *status, OneCopy::off, 0);
     Incoming met{.message = Message(Topic::met), .text = {}, .descriptors = {}};
-    met.message.local_peer = {.address = kHere, .lane_number = kOther, .address_count = 1, .addresses = {kHere}};
+    met.message.local_peer = {
+        .address = kInspectedAddress, .lane_number = kOther, .address_count = 1, .addresses = {kInspectedAddress}};
     met.descriptors.emplace_back(dup(channel.get()));
     met.descriptors.push_back(make_shared_memory("weft-test-status", sizeof(SharedStatus)));
     met.descriptors.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -7,34 +7,27 @@
 #include <memory>
 #include <vector>
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "world/real/os/mapping.h"
 #include "world/real/os/time.h"
 #include "world/real/udp/roce_socket.h"
 
 namespace weft::real {
 namespace {
 
-const wire::Address kHere = wire::Address::v4(127, 0, 4, 5);
+const wire::Address kPortAddress = wire::Address::v4(127, 0, 4, 5);
 constexpr int kUdpGro = 104;  // linux/udp.h
-
-Descriptor shared_memory(std::size_t bytes) {
-  Descriptor memory(memfd_create("weft-port-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
-  EXPECT_EQ(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
-  return memory;
-}
 
 // What the broker hands out when two lanes meet.
 struct Meeting {
-  Descriptor channel = shared_memory(sizeof(Channel)), shared_status = shared_memory(sizeof(SharedStatus)),
+  Descriptor channel = make_shared_memory("weft-port-test", sizeof(Channel)),
+             shared_status = make_shared_memory("weft-port-test", sizeof(SharedStatus)),
              wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Mapping<Channel> rings = Mapping<Channel>::of(channel.get());
   RingWriter out{rings->rings[1]};  // from the one with the higher lane number
@@ -45,7 +38,8 @@ struct Meeting {
   }
   [[nodiscard]] static Message introduction(std::uint32_t lane_number) {
     Message m(Topic::met);
-    m.local_peer = {.address = kHere, .lane_number = lane_number, .address_count = 1, .addresses = {kHere}};
+    m.local_peer = {
+        .address = kPortAddress, .lane_number = lane_number, .address_count = 1, .addresses = {kPortAddress}};
     return m;
   }
   [[nodiscard]] std::array<int, 3> descriptors() const { return {channel.get(), shared_status.get(), wake.get()}; }
@@ -65,7 +59,7 @@ class PortOfTheFirst : public testing::Test {
   void open(Port& which, Descriptor socket) {
     BrokerClient::Joined joined{.lane_number = kOwnPlace, .sockets = {}};
     joined.sockets.push_back(std::move(socket));
-    which.open(std::move(joined), {&kHere, 1}, *shared_status, OneCopy::measured, 0);
+    which.open(std::move(joined), {&kPortAddress, 1}, *shared_status, OneCopy::measured, 0);
   }
   static Descriptor open_socket() {
     return Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -86,7 +80,7 @@ class PortOfTheFirst : public testing::Test {
 // Each time one more, so that the list has no room to spare at some of them. Bug: it grew while it was walked.
 TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
   constexpr std::size_t kMost = 8;
-  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  const wire::Flow flow{.source = kPortAddress, .destination = kPortAddress, .source_port = wire::kRocePort};
   open(open_socket());
   std::array<Meeting, kMost> others;
   for (std::size_t met = 0; met < kMost; ++met) {
@@ -112,7 +106,7 @@ TEST_F(PortOfTheFirst, MeetsOneMoreWhileItHearsTheOthers) {
 TEST_F(PortOfTheFirst, ReachesOneWhoseIntroductionCameLate) {
   Port rings_only{WireChoice::shm, line};
   open(rings_only, open_socket());
-  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  const wire::Flow flow{.source = kPortAddress, .destination = kPortAddress, .source_port = wire::kRocePort};
   std::array<std::byte, 64> packet{};
   packet[5] = std::byte{2 << 1};  // where the destination's lane number is
   rings_only.send(flow, packet);
@@ -130,7 +124,7 @@ TEST_F(PortOfTheFirst, ReachesOneWhoseIntroductionCameLate) {
 TEST_F(PortOfTheFirst, MeetsNobodyWhoseWakeUpIsNone) {
   open(open_socket());
   const Meeting other;
-  const Descriptor file = shared_memory(64);
+  const Descriptor file = make_shared_memory("weft-port-test", 64);
   for (const int wake : {file.get(), other.wake.get()}) {
     ASSERT_TRUE(
         broker.say(Meeting::introduction(2), {}, std::array{other.channel.get(), other.shared_status.get(), wake}));
@@ -144,7 +138,7 @@ TEST_F(PortOfTheFirst, MeetsNobodyWhoseWakeUpIsNone) {
 // Bug: as long as a local peer kept its ring filled, nobody looked at the sockets.
 TEST_F(PortOfTheFirst, HearsItsSocketsWhileALocalPeerFillsItsRing) {
   Descriptor socket = open_socket(), stranger = open_socket();
-  SocketAddress name = socket_address(kHere, 0);
+  SocketAddress name = socket_address(kPortAddress, 0);
   socklen_t bytes = name.bytes();
   ASSERT_EQ(bind(socket.get(), &name.any, bytes), 0);
   ASSERT_EQ(getsockname(socket.get(), &name.any, &bytes), 0);
@@ -156,7 +150,7 @@ TEST_F(PortOfTheFirst, HearsItsSocketsWhileALocalPeerFillsItsRing) {
   port.on_met(*in);
   const std::array<std::byte, 64> packet{};
   ASSERT_EQ(sendto(stranger.get(), packet.data(), packet.size(), 0, &name.any, bytes), 64);
-  const wire::Flow flow{.source = kHere, .destination = kHere, .source_port = wire::kRocePort};
+  const wire::Flow flow{.source = kPortAddress, .destination = kPortAddress, .source_port = wire::kRocePort};
   std::size_t by_ring = 0, by_socket = 0;
   const auto take = [&](const wire::Flow& from, auto, DatagramTraits) {
     ++(from.source_port == wire::kRocePort ? by_ring : by_socket);
@@ -176,7 +170,7 @@ class PortThatHearsPackedDatagrams : public PortOfTheFirst {
   static constexpr std::uint8_t kOther = 2;
   static constexpr std::size_t kAck = 20;
 
-  PortThatHearsPackedDatagrams() : in(bound_to(kHere)) { open(Descriptor(dup(in.get()))); }
+  PortThatHearsPackedDatagrams() : in(bound_to(kPortAddress)) { open(Descriptor(dup(in.get()))); }
   static Descriptor bound_to(const wire::Address& address) {
     Descriptor socket = open_socket();
     const SocketAddress name = socket_address(address, 0);
@@ -205,7 +199,7 @@ class PortThatHearsPackedDatagrams : public PortOfTheFirst {
   }
   static Message introduction() {
     Message m(Topic::met);
-    m.local_peer = {.address = kThere, .lane_number = kOther, .address_count = 2, .addresses = {kHere, kThere}};
+    m.local_peer = {.address = kThere, .lane_number = kOther, .address_count = 2, .addresses = {kPortAddress, kThere}};
     return m;
   }
 

@@ -20,7 +20,7 @@ namespace {
 using wire::Opcode;
 using wire::UdpPort;
 
-const wire::Address kHere = wire::Address::v4(127, 0, 4, 21);
+const wire::Address kStarAddress = wire::Address::v4(127, 0, 4, 21);
 constexpr std::uint8_t kLanes = 4;
 
 wire::Headers headers_for(std::uint8_t lane_number, Opcode opcode, std::size_t payload) {
@@ -35,7 +35,7 @@ wire::Headers headers_for(std::uint8_t lane_number, Opcode opcode, std::size_t p
   return h;
 }
 
-bool has_something(int socket) {
+bool has_packet(int socket) {
   pollfd ready{socket, POLLIN, 0};
   std::array<std::byte, 128> bytes;
   return poll(&ready, 1, 0) > 0 && recv(socket, bytes.data(), bytes.size(), 0) > 0;
@@ -47,32 +47,33 @@ class StarSockets : public testing::TestWithParam<UdpPort> {
   static void send(std::uint8_t lane_number) {
     const Opcode opcode = GetParam() == UdpPort::stateless ? Opcode::star_cqep : Opcode::star_wqep;
     std::array<std::byte, 256> bytes;
-    const wire::Flow flow{.source = kHere, .destination = kHere, .to = GetParam()};
+    const wire::Flow flow{.source = kStarAddress, .destination = kStarAddress, .to = GetParam()};
     const std::size_t size =
         wire::encode_datagram(headers_for(lane_number, opcode, 8), std::array<std::byte, 8>{}, flow, bytes);
     ASSERT_GT(size, 0U);
     const Descriptor from(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const SocketAddress to = socket_address(kHere, number_of(GetParam()));
+    const SocketAddress to = socket_address(kStarAddress, number_of(GetParam()));
     ASSERT_EQ(sendto(from.get(), bytes.data(), size, 0, &to.any, to.bytes()), static_cast<ssize_t>(size));
   }
 };
 
 TEST_P(StarSockets, AreSteeredByTheLaneNumberAndAdmitNoOther) {
-  EXPECT_TRUE(port_is_free(kHere, GetParam()));
+  EXPECT_TRUE(port_is_free(kStarAddress, GetParam()));
   std::vector<Descriptor> group;
-  for (std::uint8_t lane = 0; lane < kLanes; ++lane) group.push_back(open_roce_socket(kHere, GetParam()).value());
-  EXPECT_FALSE(port_is_free(kHere, GetParam()));
+  for (std::uint8_t lane = 0; lane < kLanes; ++lane)
+    group.push_back(open_roce_socket(kStarAddress, GetParam()).value());
+  EXPECT_FALSE(port_is_free(kStarAddress, GetParam()));
   for (std::uint8_t lane = 0; lane < kLanes; ++lane) {
     send(lane);
     for (std::uint8_t other = 0; other < kLanes; ++other) {
-      EXPECT_EQ(has_something(group[other].get()), other == lane) << int{lane} << ' ' << int{other};
+      EXPECT_EQ(has_packet(group[other].get()), other == lane) << int{lane} << ' ' << int{other};
     }
     admit_lane(group[lane].get(), GetParam(), lane);
     send(lane);
-    EXPECT_TRUE(has_something(group[lane].get()));
+    EXPECT_TRUE(has_packet(group[lane].get()));
     admit_lane(group[lane].get(), GetParam(), lane ^ 1);
     send(lane);
-    EXPECT_FALSE(has_something(group[lane].get()));
+    EXPECT_FALSE(has_packet(group[lane].get()));
   }
 }
 
@@ -82,9 +83,9 @@ INSTANTIATE_TEST_SUITE_P(Ports, StarSockets, testing::Values(UdpPort::stateless,
 
 class StarByUdp : public testing::Test {
  protected:
-  StarByUdp() : in(open_roce_socket(kHere, UdpPort::stateful).value()), out(::socket(AF_INET, SOCK_DGRAM, 0)) {
-    route.to = socket_address(kHere, wire::kStatefulPort);
-    SocketAddress name = socket_address(kHere, 0);
+  StarByUdp() : in(open_roce_socket(kStarAddress, UdpPort::stateful).value()), out(::socket(AF_INET, SOCK_DGRAM, 0)) {
+    route.to = socket_address(kStarAddress, wire::kStatefulPort);
+    SocketAddress name = socket_address(kStarAddress, 0);
     socklen_t bytes = name.bytes();
     EXPECT_EQ(bind(out.get(), &name.any, bytes), 0);
     EXPECT_EQ(connect(out.get(), &route.to.any, bytes), 0);
@@ -96,7 +97,7 @@ class StarByUdp : public testing::Test {
   void send_passing(std::byte what, std::uint32_t bytes) {
     scratch.fill(what);
     const nic::Fragment piece{scratch.data(), bytes};
-    nic::OutPacket p{.flow = {.source = kHere, .destination = kHere, .to = UdpPort::stateful},
+    nic::OutPacket p{.flow = {.source = kStarAddress, .destination = kStarAddress, .to = UdpPort::stateful},
                      .headers = headers_for(0, Opcode::star_gda, bytes),
                      .payload = {&piece, 1}};
     p.payload_bytes = bytes;
@@ -128,7 +129,7 @@ TEST_F(StarByUdp, WhatPassesLeavesAsItWasWhenItWasSaid) {
     ++count;
   };
   for (int looks = 0; looks < 20 && count < kSizes.size(); ++looks) {
-    receiver.receive(in.get(), {kHere, UdpPort::stateful}, check);
+    receiver.receive(in.get(), {kStarAddress, UdpPort::stateful}, check);
   }
   EXPECT_EQ(count, kSizes.size());
 }

@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using wire::Opcode;
 
-const wire::Address kHere = wire::Address::v4(127, 0, 4, 1);
+const wire::Address kUdpAddress = wire::Address::v4(127, 0, 4, 1);
 
 struct Arrived {
   std::vector<Opcode> opcodes;  // of the packets
@@ -40,7 +40,7 @@ class Udp : public testing::Test {
     route.wide = takes_long_datagrams(out.get(), AF_INET);
   }
   static SocketAddress name_of(int socket) {
-    SocketAddress name = socket_address(kHere, 0);
+    SocketAddress name = socket_address(kUdpAddress, 0);
     socklen_t bytes = name.bytes();
     EXPECT_EQ(::bind(socket, &name.any, bytes), 0);
     EXPECT_EQ(::getsockname(socket, &name.any, &bytes), 0);
@@ -48,7 +48,7 @@ class Udp : public testing::Test {
   }
 
   void send(Opcode opcode, std::uint32_t bytes = 0, std::uint8_t traffic_class = 0) {
-    wire::Flow flow{.source = kHere, .destination = kHere, .source_port = route.source_port};
+    wire::Flow flow{.source = kUdpAddress, .destination = kUdpAddress, .source_port = route.source_port};
     flow.traffic_class = traffic_class;
     const nic::Fragment piece{payload.data(), bytes};
     nic::OutPacket p{.flow = flow, .headers = {}, .payload = {&piece, bytes > 0 ? 1U : 0U}};
@@ -66,7 +66,7 @@ class Udp : public testing::Test {
     };
     pollfd ready{in.get(), POLLIN, 0};
     while (::poll(&ready, 1, quiet) > 0) {
-      a.datagrams += receiver.receive(in.get(), {kHere}, [&](const wire::Flow& flow, auto datagram) {
+      a.datagrams += receiver.receive(in.get(), {kUdpAddress}, [&](const wire::Flow& flow, auto datagram) {
         wire::unpack(datagram, [&](std::span<const std::byte> packet) { note(flow, packet); });
       });
     }
@@ -140,7 +140,8 @@ TEST_F(Udp, SendsPacketsOfLongWritesAsSegmentsToOthers) {
   std::size_t datagrams = 0;
   std::vector<std::size_t> sizes;
   for (int i = 0; i < 2; ++i) {
-    datagrams += receiver.receive(in.get(), {kHere}, [&](auto&&, auto packet) { sizes.push_back(packet.size()); });
+    datagrams +=
+        receiver.receive(in.get(), {kUdpAddress}, [&](auto&&, auto packet) { sizes.push_back(packet.size()); });
   }
   EXPECT_EQ(datagrams, 2U);
   EXPECT_THAT(sizes, ElementsAre(4128, 4112, 4112, 4112, 4112, 4112));
@@ -218,7 +219,7 @@ TEST_F(Udp, NoticesThatMessagesComeOneAtATime) {
     sender.flush();
     pollfd ready{in.get(), POLLIN, 0};
     ASSERT_EQ(::poll(&ready, 1, kPatienceMilliseconds), 1);
-    ASSERT_EQ(receiver.receive(in.get(), {kHere}, [](const wire::Flow&, auto) {}), 1U);
+    ASSERT_EQ(receiver.receive(in.get(), {kUdpAddress}, [](const wire::Flow&, auto) {}), 1U);
   }
   EXPECT_TRUE(receiver.one_at_a_time());
 }
@@ -251,7 +252,7 @@ TEST_F(Udp, NoticesABurstThatIsSoonOver) {
   for (int i = 0; i < 16; ++i) send(Opcode::rc_send_only, 64);
   sender.flush();
   std::uint32_t calls = 0;
-  while (!receiver.crowded() && receiver.receive(in.get(), {kHere}, [](const wire::Flow&, auto) {}) > 0) ++calls;
+  while (!receiver.crowded() && receiver.receive(in.get(), {kUdpAddress}, [](const wire::Flow&, auto) {}) > 0) ++calls;
   EXPECT_TRUE(receiver.crowded());
   EXPECT_LT(calls, 16U);
 }
