@@ -169,7 +169,9 @@ class Card {
   // finishes, and the shared receive that a request takes if those before it take one each.
   void fetch_behind_context(const wire::Packet& p, std::uint32_t& requests) {
     const Context& c = core_.state.contexts[core_.state.contexts.slot_of(p.headers.bth.destination)];
-    if (wire::info(p.headers.bth.opcode).is_response()) {
+    if (c.dialect == Dialect::star) {
+      if (c.link != nullptr) c.link->expect(p.headers.bth.psn);
+    } else if (wire::info(p.headers.bth.opcode).is_response()) {
       if (c.sq != nullptr) prefetch(ring_entry(c.sq, c.sq_done, c.sq_shift, c.sq_stride));
     } else if (c.shared_rq != kNone) {
       const SharedReceiveRing& srq = core_.state.srqs[c.shared_rq];

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "base/prefetch.h"
 #include "base/time.h"
 #include "nic/formats.h"
 #include "nic/star/registry.h"
@@ -24,8 +26,13 @@ struct RemoteWork {
 
   static constexpr std::size_t kTailBytes = 464;
   static constexpr std::size_t kMaxSges = kTailBytes / wire::StarSge::kBytes, kMaxInline = kTailBytes;
-  std::array<std::byte, kTailBytes> tail{};
+  std::array<std::byte, kTailBytes> tail;
 
+  RemoteWork() {}  // NOLINT(modernize-use-equals-default, cppcoreguidelines-pro-type-member-init): not the tail
+  // What `w` says, and so much of its tail: few entries fill it.
+  void take(const RemoteWork& w, std::size_t tail_bytes) {
+    std::memcpy(this, &w, offsetof(RemoteWork, tail) + tail_bytes);
+  }
   [[nodiscard]] wire::StarSge sge(std::size_t i) const {
     return wire::star_read<wire::StarSge>(tail, i * wire::StarSge::kBytes);
   }
@@ -176,6 +183,15 @@ struct StarLink {
     return done;
   }
 
+  // A packet that answers this one comes soon.
+  void expect(wire::Psn psn) const {
+    prefetch(&flights[psn.raw() % kWindow]);
+    prefetch(&open);
+    prefetch(&streams[remote].begun);
+    prefetch(&streams[own].begun);
+    prefetch(&dones_posted);
+    prefetch(&heard_at);
+  }
   [[nodiscard]] Flight& flight(wire::Psn psn) { return flights[psn.raw() % kWindow]; }
 };
 

@@ -80,11 +80,12 @@ class Stateful {
     if (l.open != 0 && own_waits(l) && now - l.heard_at >= patience(c)) return give_up(c);
     if (l.open != 0 && now - l.heard_at >= kLongest * microsecond()) return operations_.forget_work(c);
     bool silent = false;
-    for (Flight& f : l.flights) {
-      if (f.kind == Flight::Kind::none || f.lost || f.sent_at + timeout(c) > now) continue;
+    const Time longest = timeout(c);
+    for_each_open(c, [&](Flight& f) {
+      if (f.lost || f.sent_at + longest > now) return;
       lose(l, f);
       silent = true;
-    }
+    });
     if (silent) {
       core_.count(Counter::local_ack_timeout_err);
       if (l.backoff < kMostBackoff) ++l.backoff;
@@ -183,9 +184,10 @@ class Stateful {
     discount_absence(l, core_.now());
     Time next = kNever;
     if (l.open != 0) {
-      for (const Flight& f : l.flights) {
-        if (f.kind != Flight::Kind::none && !f.lost) next = std::min(next, f.sent_at + timeout(c));
-      }
+      const Time longest = timeout(c);
+      for_each_open(c, [&](const Flight& f) {
+        if (!f.lost) next = std::min(next, f.sent_at + longest);
+      });
       if (next == kNever) next = core_.now() + timeout(c);
     }
     next = std::min(next, StarOperations<W>::next_safe(l, core_.now()));
@@ -369,6 +371,13 @@ class Stateful {
       transmit(c, psn);
     }
   }
+  // Packets that have not been answered are few, and the table of all is long.
+  template <class Visit>
+  static void for_each_open(Context& c, Visit&& visit) {
+    for (wire::Psn psn = c.unacked_psn; psn != c.next_psn; psn = psn.plus(1)) {
+      if (Flight& f = c.link->flight(psn); f.kind != Flight::Kind::none) visit(f);
+    }
+  }
   static void lose(StarLink& l, Flight& f) {
     f.lost = true;
     ++l.lost;
@@ -448,11 +457,11 @@ class Stateful {
     if (l.open == 0) return;
     const Time reordering = std::max(l.answer_time / 4, microsecond());
     bool any = false;
-    for (Flight& f : l.flights) {
-      if (f.kind == Flight::Kind::none || f.lost || f.sent_at + reordering >= answered.sent_at) continue;
+    for_each_open(c, [&](Flight& f) {
+      if (f.lost || f.sent_at + reordering >= answered.sent_at) return;
       lose(l, f);
       any = true;
-    }
+    });
     if (any) l.window = std::max(l.window / 2, kLeastWindow);
   }
 
@@ -548,10 +557,11 @@ class Stateful {
     std::size_t at = wire::StarPosts::kBytes;
     for (std::uint32_t i = posts.first; i != end; ++i) {
       RemoteWork w;
+      const std::size_t before = at;
       if (!read_star_work(payload, at, w)) return Refusal::star_bad_payload;
       w.epoch = posts.epoch;
       if (static_cast<std::int32_t>(i - done) < 0) continue;  // others may have new capabilities
-      entries[i % StarLink::kRemote] = w;
+      entries[i % StarLink::kRemote].take(w, at - before - wire::StarWork::kBytes);
       core_.world.write(BusWrite::remote_work, &w, sizeof w);
     }
     if (!again) posted = end;
