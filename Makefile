@@ -50,11 +50,13 @@ fuzz: bootstrap
 	@$(call build,fuzz)
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-# Mixed programs while everything goes wrong. SOAK_SEED and SOAK_ROUND replay what failed.
+# Mixed programs while everything goes wrong. SOAK_SEED and SOAK_ROUND replay what failed. And tests that are too slow
+# for the suite.
 soak: bootstrap
 	@$(call build,release,--target $(CARD) soak_check verbs_stress,$(TESTED))
 	@SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_ROUND=$(SOAK_ROUND) \
 	  /usr/bin/python3 -B tests/soak/soak.py build
+	$(if $(SOAK_ROUND),,@/usr/bin/python3 -B tests/report/calibration_test.py build/bin/weft --slow)
 
 format: bootstrap
 	@scripts/format
