@@ -69,5 +69,55 @@ TEST(StarPosts, WorkThatFindsNoReceiveFailsAfterTheWorkBeforeIt) {
   EXPECT_THAT(statuses(b.node()), testing::ElementsAre(Status::success, Status::rnr_retry_exceeded));
 }
 
+// Work of the stateful side that waits for a receive, after some that found one.
+class WaitsForReceive : public testing::Test {
+ protected:
+  static constexpr Time kEnds = seconds(1), kLong = seconds(2);
+
+  static BedSpec that_falls_silent(bool falls_silent) {
+    BedSpec spec = star_bed();
+    if (falls_silent) spec.link.faults.holes = {{.from = kEnds}};
+    return spec;
+  }
+  explicit WaitsForReceive(bool falls_silent = false) : bed_(that_falls_silent(falls_silent)) {
+    b_.receive(1, {{0, 64}});
+    a_.post({.id = 1, .kind = WorkKind::send, .local = {{0, 64}}});
+    EXPECT_TRUE(bed_.run());
+    EXPECT_THAT(statuses(a_.node()), testing::ElementsAre(Status::success));
+    a_.post({.id = 2, .kind = WorkKind::send, .local = {{0, 64}}});
+  }
+
+  Bed bed_;
+  Connection both_ = bed_.connect();
+  Endpoint &a_ = both_.a, &b_ = both_.b;
+};
+class WaitsForReceiveInSilence : public WaitsForReceive {
+ protected:
+  WaitsForReceiveInSilence() : WaitsForReceive(true) {}
+};
+
+TEST_F(WaitsForReceive, AsLongAsThereIsSomebodyToPostOne) {
+  (void)bed_.run(kLong);
+  EXPECT_THAT(statuses(a_.node()), testing::IsEmpty());
+  b_.receive(2, {{0, 64}});
+  EXPECT_TRUE(bed_.run());
+  EXPECT_THAT(statuses(a_.node()), testing::ElementsAre(Status::success));
+}
+
+// Bug: it waited for ever for a program that had ended.
+TEST_F(WaitsForReceiveInSilence, UntilThePeerIsGivenUp) {
+  (void)bed_.run(kEnds);
+  EXPECT_THAT(statuses(a_.node()), testing::IsEmpty());
+  (void)bed_.run(kLong);
+  EXPECT_THAT(statuses(a_.node()), testing::ElementsAre(Status::retry_exceeded));
+}
+
+TEST_F(WaitsForReceive, UntilThePeersQueuePairIsDestroyed) {
+  (void)bed_.run(kEnds);
+  ASSERT_EQ(b_.node().device().destroy(&b_.qp()), host::Error::none);
+  (void)bed_.run(kLong);
+  EXPECT_THAT(statuses(a_.node()), testing::ElementsAre(Status::retry_exceeded));
+}
+
 }  // namespace
 }  // namespace weft::test

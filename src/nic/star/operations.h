@@ -41,6 +41,16 @@ class StarOperations {
     return !l.remote_broken && l.streams[side].begun != l.works_posted;
   }
 
+  // A receive that the stateless side has not posted.
+  [[nodiscard]] static bool waits_for_receive(const Context& c) {
+    return c.link->streams[StarLink::own].not_ready_since != kNever && has_next(c, StarLink::own);
+  }
+  // Own work has a limit. The stateless side's has its own, over there: a responder gives nothing up.
+  [[nodiscard]] static bool own_waits(const Context& c) {
+    const StarStream& s = c.link->streams[StarLink::own];
+    return s.begun != s.ended || waits_for_receive(c) || c.link->wanted.raw() != 0;
+  }
+
   // Begins the next work of a side. False: it must wait, has failed, or needs no packet.
   [[nodiscard]] bool begin(Context& c, Side side) {
     StarLink& l = *c.link;

@@ -77,7 +77,7 @@ class Stateful {
     const Time now = core_.now();
     discount_absence(l, now);
     if (!l.migrated) return wait_longer_for_migration(c);
-    if (l.open != 0 && own_waits(l) && now - l.heard_at >= patience(c)) return give_up(c);
+    if (l.open != 0 && StarOperations<W>::own_waits(c) && now - l.heard_at >= patience(c)) return give_up(c);
     if (l.open != 0 && now - l.heard_at >= kLongest * microsecond()) return operations_.forget_work(c);
     bool silent = false;
     const Time longest = timeout(c);
@@ -92,6 +92,7 @@ class Stateful {
       l.window = std::max(l.window / 2, kLeastWindow);
     }
     unblock(l);
+    if (StarOperations<W>::waits_for_receive(c) && is_long_silent(c)) ask_whether_there(c);
     settle(c);
   }
 
@@ -152,9 +153,12 @@ class Stateful {
   [[nodiscard]] Time lifetime(const Context& c) const {
     return std::max(core_.state.config.star_lifetime, 2 * timeout(c));
   }
-  // Own work has a limit. The stateless side's has its own, over there: a responder gives nothing up.
-  [[nodiscard]] static bool own_waits(const StarLink& l) {
-    return l.streams[StarLink::own].begun != l.streams[StarLink::own].ended || l.wanted.raw() != 0;
+  // Nothing is under way, and so nothing is answered.
+  [[nodiscard]] bool is_long_silent(const Context& c) const {
+    const StarLink& l = *c.link;
+    const Time since = std::max(l.heard_at, l.streams[StarLink::own].not_ready_since);
+    return l.open == 0 && !l.gone && l.failing == StarLink::Failing::no && c.ack_timeout != 0 &&
+           core_.now() - since >= core_.state.config.ack_timeout(c.ack_timeout);
   }
   // As long as any requester would have tried.
   [[nodiscard]] Time patience(const Context& c) const {
@@ -336,6 +340,13 @@ class Stateful {
     while (n < count && l.dones[(l.dones_heard + n - 1) % StarLink::kDones].status == success) ++n;
     l.dones_under_way = true;
     send(c, {.kind = Flight::Kind::completions, .offset = l.dones_heard, .bytes = n});
+  }
+  // Who has ended posts no receive. In other transports what waits for one is sent again and again, which asks, too;
+  // here an empty CQEP does, which is answered as any.
+  void ask_whether_there(Context& c) {
+    StarLink& l = *c.link;
+    l.dones_under_way = true;
+    send(c, {.kind = Flight::Kind::completions, .offset = l.dones_heard});
   }
   void transmit_completions(Context& c, wire::Psn psn, const Flight& f) {
     StarLink& l = *c.link;
