@@ -1,5 +1,6 @@
 // A broker that is killed has a successor. Lanes that have not come back to it yet keep their numbers.
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -94,6 +95,18 @@ TEST(BrokersSuccessor, GivesNobodyTheNumberOfALaneThatIsStopped) {
     }
     stopped.wake();
     return eventually([&] { return told_of(stopped.number())["process"] == stopped.process(); });
+  });
+}
+
+// Nobody knows when that goes on: a newcomer need not wait for it.
+TEST(BrokersSuccessor, RefusesTheAddressOfALaneThatIsStoppedSoon) {
+  alone([] {
+    const StoppedProgram stopped;
+    if (stopped.number() == 0 || !kill_broker()) return false;
+    Nobody owner;
+    Lane newcomer(small_lane_at(kItsAddress), owner);
+    const auto attached = newcomer.attach();
+    return !attached && attached.error().code == EADDRINUSE;
   });
 }
 

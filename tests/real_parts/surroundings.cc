@@ -40,7 +40,7 @@ tl::expected<BrokerListener, Trouble> BrokerListener::take() {
 BrokerListener& BrokerListener::operator=(BrokerListener&& other) noexcept = default;
 bool BrokerListener::is_found() const { return true; }
 void BrokerListener::release() {}
-Descriptor BrokerListener::lock_number(std::uint8_t lane_number) const {
+Descriptor BrokerListener::lock_number(std::uint8_t lane_number, pid_t) const {
   Descriptor file(::open(Scene::current().numbers_path().c_str(), O_RDWR | O_CLOEXEC));
   struct flock lock = byte_of(lane_number);
   return file && fcntl(file.get(), F_OFD_SETLK, &lock) == 0 ? std::move(file) : Descriptor();
@@ -50,6 +50,7 @@ bool BrokerListener::is_number_locked(std::uint8_t lane_number) const {
   struct flock lock = byte_of(lane_number);
   return file && fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
+bool BrokerListener::is_owner_running(std::uint8_t lane_number) const { return is_number_locked(lane_number); }
 
 // ---- sockets
 

@@ -45,6 +45,7 @@ static_assert(kLinger >= kNumberRests);
 
 struct Member {
   std::uint64_t id = 0;
+  pid_t process = 0;  // as this broker sees it
   Conversation talk;
   std::uint8_t lane_number = 0;  // 0: not a lane, or not yet
   Hello hello{};
@@ -126,6 +127,7 @@ class Broker {
       watch(socket.get(), id);
       auto member = std::make_unique<Member>();
       member->id = id;
+      member->process = other.pid;
       member->talk = Conversation(std::move(socket));
       members_.emplace(id, std::move(member));
     }
@@ -207,8 +209,8 @@ class Broker {
     if (const auto why = objection_to(member, in, lane_number)) return refuse(member, *why);
     const auto ports = std::span(kPorts).first(hello.roles.any() ? kPorts.size() : 1);
     auto given = groups_.sockets_of(addresses_of(hello), ports, lane_number);
-    if (!given) return refuse(member, given.error());
-    const Descriptor number_lock = listener_.lock_number(lane_number);
+    if (!given) return refuse(member, perhaps_later(std::move(given.error())));
+    const Descriptor number_lock = listener_.lock_number(lane_number, member.process);
     if (!number_lock && is_short_of_descriptors(errno)) return refuse(member, too_many_files());
     SocketGroups::admit(*given, ports, lane_number);
     if (number_lock) given->push_back(number_lock.get());
@@ -220,6 +222,17 @@ class Broker {
     Message reply(Topic::welcome);
     reply.lane_number = lane_number;
     member.talk.say(reply, {}, *given);
+  }
+  // Lanes that have lost their broker keep their addresses until they come back. Whoever runs does, however late.
+  [[nodiscard]] Trouble perhaps_later(Trouble why) const {
+    if (why.code == EADDRINUSE && somebody_comes_back()) why.code = EAGAIN;
+    return why;
+  }
+  [[nodiscard]] bool somebody_comes_back() const {
+    for (std::uint8_t number = wire::kFirstLane; number <= wire::kLastLane; ++number) {
+      if (by_number_[number] == nullptr && listener_.is_owner_running(number)) return true;
+    }
+    return false;
   }
   static std::span<const wire::Address> addresses_of(const Hello& hello) {
     return std::span(hello.addresses).first(hello.address_count);

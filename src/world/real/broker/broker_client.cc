@@ -28,8 +28,9 @@ namespace {
 constexpr std::size_t kMostKept = 1024;
 constexpr int kMoment = 1000, kGlance = 50;  // milliseconds: for an answer while packets wait
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
-// A broker was killed a moment ago: for so long its programs may still have the address.
-constexpr Time kFreeWithin = milliseconds(500), kLookAgain = milliseconds(10);
+// A broker was killed a moment ago, and programs of its still have the address: those that end just now, and those that
+// run and are about to come back, on a busy machine late.
+constexpr Time kEndWithin = milliseconds(500), kComeBackWithin = seconds(30), kLookAgain = milliseconds(10);
 
 // The broker is no child of the program's: a program that waits for its children must not find one it does not know.
 // Whoever becomes another program is a child like any other again, and tells of its end with SIGCHLD. So the one that
@@ -149,6 +150,13 @@ Message greeting(const BrokerClient::Self& self) {
   return m;
 }
 
+// Whether to wait for an address that one cannot have now, as the broker says. Who comes back does not wait here: it
+// has data to carry meanwhile.
+bool is_free_soon(int code, Time asked_first) {
+  const Time patience = code == EADDRINUSE ? kEndWithin : code == EAGAIN ? kComeBackWithin : 0;
+  return patience != 0 && clock_now() - asked_first < patience;
+}
+
 // Does this introduce the lane that was asked for, whichever side asked? That it has left (no descriptors) is news, and
 // no answer.
 bool is_introduction(const Incoming& in, const Message& question) {
@@ -192,7 +200,7 @@ std::string broker_program() {
 bool BrokerClient::is_there() { return reach_broker().has_value(); }
 
 tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self) {
-  const Time until = clock_now() + kFreeWithin;
+  const Time began = clock_now();
   // A broker may be about to leave just as we call: then there is no answer, and the next try starts another.
   for (int tries = 0; tries < 5; ++tries) {
     auto conversation = reach_broker();
@@ -203,7 +211,7 @@ tl::expected<BrokerClient::Joined, Trouble> BrokerClient::join(const Self& self)
     if (!in) continue;
     if (in->message.topic != Topic::welcome)
       return tl::unexpected(Trouble{EPROTO, "the broker speaks another language"});
-    if (in->message.code == EADDRINUSE && clock_now() < until) {
+    if (self.lane_number == 0 && is_free_soon(in->message.code, began)) {
       doze(kLookAgain);
       --tries;
       continue;
@@ -232,6 +240,11 @@ void BrokerClient::leave() {
   conversation_ = {};
   number_lock_.reset();
   kept_.clear();
+}
+
+void BrokerClient::hang_up() {
+  const std::lock_guard guard(lock_);
+  conversation_ = {};
 }
 
 // What the last broker knew of our ports. One that somebody else has taken meanwhile is theirs.

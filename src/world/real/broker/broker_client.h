@@ -34,9 +34,12 @@ class BrokerClient {
     int shared_status, wake;
     std::uint8_t lane_number = 0;  // that it had with a broker that is no more; 0: it is new
   };
-  // Starts a broker if there is none. One that comes back has its ports again.
+  // Starts a broker if there is none. Waits for an address that others are about to let go of. One that comes back does
+  // not (EADDRINUSE; EAGAIN: it is with others that come back), and has its ports again.
   [[nodiscard]] tl::expected<Joined, Trouble> join(const Self& self);
   void leave();
+  // The broker is gone: its line is of no use any more.
+  void hang_up();
   // Is there a broker? Starts one if not.
   [[nodiscard]] static bool is_there();
 

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -71,6 +73,24 @@ bool has_byte_lock(int file, off_t byte, off_t bytes) {
   return file >= 0 && fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 constexpr off_t kAllBytes = 0;  // to the end, wherever that is
+
+// Where it stands in the lock file which process has a number. It counts for as long as the number is locked.
+constexpr off_t place_of_owner(std::uint8_t lane_number) { return lane_number * off_t{sizeof(pid_t)}; }
+
+// As /proc/PID/stat has it; nothing: there is no such process.
+std::optional<char> state_of(pid_t process) {
+  std::ifstream facts(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(facts, line);
+  const std::size_t name_ends = line.rfind(") ");  // a name may have any letters
+  if (name_ends == std::string::npos || name_ends + 2 >= line.size()) return std::nullopt;
+  return line[name_ends + 2];
+}
+bool is_running(pid_t process) {
+  constexpr std::string_view kStoppedOrEnded = "TtZX";
+  const auto state = state_of(process);
+  return state && kStoppedOrEnded.find(*state) == std::string_view::npos;
+}
 
 // Removes the files of brokers that were killed, in network namespaces that may be gone, with all their lanes.
 void remove_leftovers(const std::string& folder) {
@@ -185,16 +205,25 @@ BrokerListener& BrokerListener::operator=(BrokerListener&& other) noexcept {
 
 bool BrokerListener::is_found() const { return socket_ && inode_of(path_) == inode_; }
 
-Descriptor BrokerListener::lock_number(std::uint8_t lane_number) const {
+Descriptor BrokerListener::lock_number(std::uint8_t lane_number, pid_t owner) const {
   errno = ENOENT;
   if (!lock_) return {};
   Descriptor file(::open((path_ + std::string(kLock)).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   struct flock lock = byte_lock(lane_number, 1);
-  return file && fcntl(file.get(), F_OFD_SETLK, &lock) == 0 ? std::move(file) : Descriptor();
+  if (!file || fcntl(file.get(), F_OFD_SETLK, &lock) != 0) return {};
+  (void)!pwrite(file.get(), &owner, sizeof owner, place_of_owner(lane_number));
+  return file;
 }
 
 bool BrokerListener::is_number_locked(std::uint8_t lane_number) const {
   return has_byte_lock(lock_.get(), lane_number, 1);
+}
+
+bool BrokerListener::is_owner_running(std::uint8_t lane_number) const {
+  if (!is_number_locked(lane_number)) return false;
+  pid_t owner = 0;
+  const bool known = pread(lock_.get(), &owner, sizeof owner, place_of_owner(lane_number)) == sizeof owner && owner > 0;
+  return !known || is_running(owner);
 }
 
 // Whoever calls just now finds nobody, and starts another.

@@ -48,10 +48,12 @@ class BrokerListener {
   void release();
 
   // A lane's lock on its number, for the lane to keep: on a byte of the lock file. The kernel ends it with the last
-  // descriptor of it. So the next broker knows which numbers have an owner, though it has heard of none. Empty: the
-  // lane has it already, or it cannot be had (errno).
-  [[nodiscard]] Descriptor lock_number(std::uint8_t lane_number) const;
+  // descriptor of it. So the next broker knows which numbers have an owner, though it has heard of none, and which
+  // process that is (0: one that we cannot see). Empty: the lane has it already, or it cannot be had (errno).
+  [[nodiscard]] Descriptor lock_number(std::uint8_t lane_number, pid_t owner) const;
   [[nodiscard]] bool is_number_locked(std::uint8_t lane_number) const;
+  // It is locked, and by one that runs: neither stopped, nor ended and survived by a child.
+  [[nodiscard]] bool is_owner_running(std::uint8_t lane_number) const;
 
  private:
   std::string folder_, path_;

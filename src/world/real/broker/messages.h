@@ -14,13 +14,14 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 9;
+inline constexpr std::uint32_t kProtocolVersion = 10;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
 
 // clang-format off
 enum class Topic : std::uint32_t {
-  hello, welcome,             // a lane joins: + its status page, its eventfd
+  hello, welcome,             // a lane joins: + its status page, its eventfd. EAGAIN: its address is still with lanes
+                              // that have lost their broker and are about to come back
                               // its number: + a UDP socket an address (three if it speaks StaR), and its lock on the
                               // number, if it is new
   play, playing,              // it plays these roles of StaR from now on: + two more sockets an address

@@ -1,5 +1,6 @@
-// When a lane tries to come back to a broker, after the last one was killed. Other lanes may still have the addresses'
-// sockets, or no broker can be started: it tries again, more and more seldom. A pure machine.
+// When a lane tries to come back to a broker, after the last one was killed. Others that come back may still have the
+// addresses' sockets: it looks again soon. Or no broker can be started: it tries again, more and more seldom. A pure
+// machine.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@ class BrokerReturn {
  public:
   // -- all thresholds: the pauses between two tries
   static constexpr Time kFirstPause = milliseconds(5), kLongestPause = seconds(1);
+  static constexpr Time kUntilOthersAreBack = milliseconds(20);
 
   void lost(Time now) {
     next_try_ = now;
@@ -20,6 +22,10 @@ class BrokerReturn {
   void failed(Time now) {
     pause_ = std::min(2 * pause_, kLongestPause);
     next_try_ = now + pause_;
+  }
+  void must_wait_for_others(Time now) {
+    pause_ = kFirstPause;
+    next_try_ = now + kUntilOthersAreBack;
   }
   void came_back() { next_try_ = kNever; }
 

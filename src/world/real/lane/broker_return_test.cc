@@ -34,6 +34,17 @@ TEST(BrokerReturn, TriesAtOnceAndThenMoreAndMoreSeldom) {
   EXPECT_EQ(pause, BrokerReturn::kLongestPause) << "for ever: somebody may start one";
 }
 
+// The lane has no sockets meanwhile.
+TEST(BrokerReturn, LooksSoonAgainForAsLongAsOthersComeBackHoweverLate) {
+  BrokerReturn back;
+  back.lost(kLost);
+  for (int i = 0; i < 20; ++i) back.failed(kLost);
+  for (Time now = kLost; now < kLost + seconds(5); now = back.next_try()) {
+    back.must_wait_for_others(now);
+    EXPECT_EQ(back.next_try(), now + BrokerReturn::kUntilOthersAreBack);
+  }
+}
+
 TEST(BrokerReturn, TriesSoonAgainAfterTheNextIsLost) {
   BrokerReturn back;
   back.lost(kLost);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <tl/expected.hpp>
 
 #include "world/real/broker/gsi.h"
 #include "world/real/lane/engine.h"
@@ -200,6 +201,7 @@ void Lane::Engine::on_datagram(const Incoming& in, Guard& guard) {
 // Somebody has killed it. What runs goes on; its lanes start another and come back to it.
 void Lane::Engine::lose_broker() {
   epoll_ctl(watched_.get(), EPOLL_CTL_DEL, broker_.fd(), nullptr);
+  broker_.hang_up();  // to call another takes a descriptor, and there may be no other
   broker_return_.lost(clock_now());
 }
 
@@ -207,15 +209,16 @@ void Lane::Engine::come_back(Guard& guard) {
   guard.unlock();
   const bool there = BrokerClient::is_there();
   guard.lock();
-  std::optional<BrokerClient::Joined> joined;
+  tl::expected<BrokerClient::Joined, Trouble> joined = tl::unexpected(Trouble{ECONNREFUSED, "there is no broker"});
   if (there) {
     receive();  // what is in the sockets and rings already
     listen_to_port(false);
     port_.close_sockets();
     guard.unlock();
-    if (auto answer = broker_.join(self())) joined = std::move(*answer);
+    joined = broker_.join(self());
     guard.lock();
   }
+  if (!joined && joined.error().code == EAGAIN) return broker_return_.must_wait_for_others(clock_now());
   if (!joined) return broker_return_.failed(clock_now());
   receive();
   port_.renew(std::move(*joined));
