@@ -1,5 +1,6 @@
 // What librdmacm.so.1 asks of libibverbs.so.1 beyond the verbs: the way to QP1. The two libraries are separate files;
-// this abstract class, reached through one exported function, is all that they share.
+// these abstract classes, reached through one exported function, are all that they share. Each has a C++ runtime of its
+// own, which ends the program when it meets an exception of the other's: none crosses.
 #pragma once
 
 #include <cstddef>

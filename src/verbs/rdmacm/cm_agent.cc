@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <new>
 #include <thread>
 
 #include <endian.h>
@@ -67,10 +68,12 @@ void CmAgent::on_mad(const wire::Address& from, const wire::Address& to, std::sp
   if (mad.size() != wire::kMadBytes) return;
   cm::Datagram datagram{.from = from, .to = to};
   cm::fill(datagram.bytes, mad);
-  {
+  try {
     const std::lock_guard guard(inbox_lock_);
     if (inbox_.size() >= kMaxInbox) return;
     inbox_.push_back(datagram);
+  } catch (const std::bad_alloc&) {
+    return;  // it is lost, as any datagram may be
   }
   inbox_changed_.notify_one();
 }

@@ -135,6 +135,7 @@ std::optional<Incoming> Conversation::hear() {
   if (is_silent()) return std::nullopt;
   Incoming in;
   in.text.resize(kMaxText);
+  in.descriptors.reserve(kMaxDescriptors);  // now: once they have come, nobody has them if there is no memory
   std::array<iovec, 2> parts{iovec{&in.message, sizeof in.message}, iovec{in.text.data(), in.text.size()}};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
   msghdr header{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
@@ -47,8 +48,7 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   auto joined = broker_.join(self());
   if (!joined) return tl::unexpected(joined.error());
   device_.set_qpn_prefix(joined->lane_number, 24 - wire::kLaneShift);
-  auto trouble = open_port(std::move(*joined));
-  if (!trouble && !start_thread()) trouble = Trouble{errno, "cannot start the lane's thread"};
+  auto trouble = begin(std::move(*joined));
   if (trouble) {  // all or nothing: a lane without a thread hears neither its broker nor, at times, its peers
     port_.close();
     inspection_.close();
@@ -57,6 +57,16 @@ tl::expected<void, Trouble> Lane::Engine::attach() {
   }
   if (settings_.stats) remember_to_print(*this);
   return {};
+}
+
+std::optional<Trouble> Lane::Engine::begin(BrokerClient::Joined joined) {
+  try {
+    if (auto trouble = open_port(std::move(joined))) return trouble;
+    if (!start_thread()) return Trouble{errno, "cannot start the lane's thread"};
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return Trouble{ENOMEM, "out of memory"};
+  }
 }
 
 // Where packets are looked at, each is to come by itself, and with its bytes.

@@ -69,6 +69,7 @@ class Lane::Engine : public PrintsStats {
   static constexpr std::uint32_t kTurns = 64;      // of the scheduler, before others get the lock
   static constexpr std::uint32_t kLastLooks = 32;  // at the sockets, for what one who has gone left there
 
+  [[nodiscard]] std::optional<Trouble> begin(BrokerClient::Joined joined);
   [[nodiscard]] std::optional<Trouble> open_port(BrokerClient::Joined joined);
 
   // -- driving (engine.cc) --
