@@ -41,6 +41,23 @@ TEST(LateReturn, IsWaitedForByNewcomers) {
   });
 }
 
+// Bug: a program that speaks by shared memory alone was told just then that its peer is not on this machine.
+TEST(LateReturn, IsWaitedForByWhoNamesTheLane) {
+  alone([] {
+    TestLane late(small_lane_at(kBusyAddress));
+    Settings by_rings = small_lane_at(kBusyAddress);
+    by_rings.wire = WireChoice::shm;
+    TestLane asker(by_rings);
+    const wire::Qpn its = late.make_qp()->qpn();
+    std::unique_lock held(late.lane.lock());
+    if (!kill_broker()) return false;
+    auto reaches = std::async(std::launch::async, [&] { return asker.lane.reaches(kBusyAddress, its); });
+    const bool waits = reaches.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout;
+    held.unlock();
+    return waits && reaches.get();
+  });
+}
+
 // Tells whether the broker knows of a lane of its parent's, of which it is told the number.
 class Witness {
  public:

@@ -56,10 +56,10 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   Context& c = context_of(*pd);
   PathAttributes path;
   if (!path_of(*attr, path)) return refuse(EINVAL);
-  const Hold hold(c);
-  if (!hold) return refuse(EIO);
+  if (c.lost()) return refuse(EIO);
   if (!c.device.card().port.reaches(path.peer, path.gid_index)) return refuse(EINVAL);
   if (!c.reaches(path.peer)) return refuse(EHOSTUNREACH);
+  const Hold hold(c);
   return attempt([&]() -> ibv_ah* {
     auto* ah = new AddressHandle{};
     ah->context = pd->context;

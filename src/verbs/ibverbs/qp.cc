@@ -141,12 +141,12 @@ int ibv_modify_qp(ibv_qp* ibqp, ibv_qp_attr* attr, int attr_mask) try {
   auto mask = static_cast<std::uint32_t>(attr_mask);
   weft::host::QpAttributes attributes;
   if (!translate(*attr, mask, attributes)) return EINVAL;
-  const Hold hold(*qp.owner);
-  if (!hold) return EIO;
+  if (qp.owner->lost()) return EIO;
   if ((attr_mask & IBV_QP_AV) != 0 && (attr_mask & IBV_QP_DEST_QPN) != 0 &&
       !qp.owner->reaches(attributes.peer, attributes.peer_qpn)) {
     return EHOSTUNREACH;
   }
+  const Hold hold(*qp.owner);
   const bool ends = (attr_mask & IBV_QP_STATE) != 0 &&
                     (attributes.state == weft::nic::QpState::reset || attributes.state == weft::nic::QpState::error);
   if (ends) qp.owner->settle_debts();

@@ -234,6 +234,12 @@ class Broker {
     }
     return false;
   }
+  // The lane with this number; with 0 any.
+  [[nodiscard]] bool may_come_back(std::uint32_t lane_number) const {
+    if (lane_number == 0) return somebody_comes_back();
+    return lane_number <= wire::kLastLane && by_number_[lane_number] == nullptr &&
+           listener_.is_owner_running(static_cast<std::uint8_t>(lane_number));
+  }
   static std::span<const wire::Address> addresses_of(const Hello& hello) {
     return std::span(hello.addresses).first(hello.address_count);
   }
@@ -345,7 +351,7 @@ class Broker {
     reply.local_peer = about;
     const Member* other =
         about.lane_number == 0 ? anybody_at(about.address) : member_at(about.address, about.lane_number);
-    reply.code = other != nullptr ? 0 : EHOSTUNREACH;
+    reply.code = other != nullptr ? 0 : may_come_back(about.lane_number) ? EAGAIN : EHOSTUNREACH;
     if (other != nullptr) {
       reply.local_peer.versions = other->hello.versions;
       reply.local_peer.roles = other->hello.roles;

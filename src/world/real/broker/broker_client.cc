@@ -28,9 +28,7 @@ namespace {
 constexpr std::size_t kMostKept = 1024;
 constexpr int kMoment = 1000, kGlance = 50;  // milliseconds: for an answer while packets wait
 constexpr Time kStartWithin = seconds(10), kStartAgain = milliseconds(200);
-// A broker was killed a moment ago, and programs of its still have the address: those that end just now, and those that
-// run and are about to come back, on a busy machine late.
-constexpr Time kEndWithin = milliseconds(500), kComeBackWithin = seconds(30), kLookAgain = milliseconds(10);
+constexpr Time kEndWithin = milliseconds(500);  // programs whose broker was killed, if they end, too
 
 // The broker is no child of the program's: a program that waits for its children must not find one it does not know.
 // Whoever becomes another program is a child like any other again, and tells of its end with SIGCHLD. So the one that

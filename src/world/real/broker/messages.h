@@ -17,6 +17,9 @@ namespace weft::real {
 inline constexpr std::uint32_t kProtocolVersion = 10;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
+// Lanes whose broker was killed come back to the next when they can run, on a busy machine late. Who hears that they
+// are about to (EAGAIN) asks again, for so long.
+inline constexpr Time kComeBackWithin = seconds(30), kLookAgain = milliseconds(10);
 
 // clang-format off
 enum class Topic : std::uint32_t {
@@ -27,7 +30,8 @@ enum class Topic : std::uint32_t {
   play, playing,              // it plays these roles of StaR from now on: + two more sockets an address
   bind, bound,                // a port of a port space
   release, listen,
-  consult, consulted,         // what does a lane on this host speak? Number 0: is there one at this address?
+  consult, consulted,         // what does a lane on this host speak? Number 0: is there one at this address? EAGAIN:
+                              // one that is about to come back may be
   meet, met,                  // another lane on this host: + channel, its shared status, its eventfd
   datagram,                   // bytes follow: a packet that belongs to another lane, or to QP1
   list, listed,               // the weft command: who is there; JSON follows

@@ -12,6 +12,7 @@
 #include "world/real/lane/arrival.h"
 #include "world/real/lane/device_config.h"
 #include "world/real/os/clock.h"
+#include "world/real/os/lane_thread.h"
 
 namespace weft::real {
 
@@ -181,13 +182,17 @@ void Lane::Engine::abandon() {
   for (Descriptor* d : {&status_memory_, &wake_, &kick_, &watched_}) d->reset();
 }
 
-// By shared memory: programs of this user on this machine, whom the broker knows.
+// By shared memory: programs of this user on this machine, whom the broker knows. If it was killed, its successor is
+// waited for until it knows them again, and we know it.
 bool Lane::Engine::reaches(const wire::Address& address, std::uint8_t lane_number) {
   if (settings_.wire != WireChoice::shm || !port_.is_open()) return true;
   Message question(Topic::consult);
   question.local_peer = {.address = address, .lane_number = lane_number};
-  const auto in = broker_.call(question, Topic::consulted);  // waits: a late broker has not said no
-  return in && in->message.code == 0;
+  for (const Time until = clock_now() + kComeBackWithin;; doze(kLookAgain)) {
+    const auto in = broker_.call(question, Topic::consulted);  // waits: a late broker has not said no
+    if (in && in->message.code != EAGAIN) return in->message.code == 0;
+    if (clock_now() >= until) return false;
+  }
 }
 
 void Lane::Engine::send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad) {
