@@ -114,6 +114,8 @@ void QueuePair::reset() {
   const bool rung = context_->rung && !(by_agreement_ && block_ != nullptr);  // it still stands among the doorbells
   forget();
   end_agreement();
+  move_.reset();
+  is_held_ = drains_ = false;
   nic::Context& c = make_context();
   c.rung = rung;
   c.qpn = qpn_;
@@ -201,11 +203,17 @@ void QueuePair::become_stateful() {
 
 void QueuePair::become_stateless() {
   if (!may_be_stateless()) return;
-  const nic::Context before = leave_card();
+  take_block(leave_card());
+  block_->offered = true;
+  device_.ring(*context_);
+}
+
+// Instead of its place on the card, which nobody else gets.
+void QueuePair::take_block(const nic::Context& before) {
   device_.card_.contexts.erase(slot_);
   block_ = &device_.take_block();
   block_->slot = slot_;
-  block_->offered = block_->wants_migration = true;
+  block_->wants_migration = true;
   options_.role = StarRole::stateless;
   by_agreement_ = true;
   context_ = &block_->context;
@@ -213,7 +221,6 @@ void QueuePair::become_stateless() {
   start_anew(*context_, before);
   context_->make_stateless();
   context_->timer = timer;
-  device_.ring(*context_);
 }
 
 void QueuePair::take_back() {
@@ -234,7 +241,7 @@ nic::Context QueuePair::leave_card() {
 }
 
 // As it was set up, with all that has been posted and nothing that has been sent.
-void QueuePair::start_anew(nic::Context& c, const nic::Context& before) {
+void QueuePair::start_anew(nic::Context& c, const nic::Context& before, nic::Dialect dialect) {
   c = before;
   c.rung = c.scheduled = c.ack_queued = c.owes_ack = c.nak_sent = c.rnr_wait = c.waits = c.woken = false;
   c.requests_lost = c.responses_lost = c.owes_response_ack = c.requests_awaited = c.responses_awaited = false;
@@ -250,8 +257,8 @@ void QueuePair::start_anew(nic::Context& c, const nic::Context& before) {
   c.rnr_retries_left = c.rnr_retry;
   constexpr std::uint8_t kEcn = 3;  // the card's own, in srnic
   if (before.dialect == nic::Dialect::srnic) c.marks.traffic_class &= static_cast<std::uint8_t>(~kEcn);
-  nic::begin_dialect(c, nic::Dialect::star, device_.card_.config);
   c.link = nullptr;
+  nic::begin_dialect(c, dialect, device_.card_.config);
 }
 
 // What was agreed upon holds until the queue pair is reset: then it has its place on the card again.
@@ -263,6 +270,106 @@ void QueuePair::end_agreement() {
   device_.stateless_->give_back(*block_);
   block_ = nullptr;
   context_ = &device_.card_.contexts.make(slot_);
+}
+
+// ---- moves ----------------------------------------------------------------------------------------------
+
+Move& QueuePair::begin_moves(const MoveTimes& times, bool wins_ties) {
+  if (move_ == nullptr) {
+    move_ = std::make_unique<Move>(times, static_cast<std::uint32_t>(device_.random_.next()), wins_ties);
+  }
+  return *move_;
+}
+
+bool QueuePair::may_move() const {
+  const bool chosen = options_.role == StarRole::none || by_agreement_;
+  return chosen && options_.service == wire::Service::rc && state() == QpState::rts && !is_offered() &&
+         context_->dialect != nic::Dialect::undecided && (block_ == nullptr || !block_->breaking);
+}
+
+bool QueuePair::may_move_to(StarRole role) const {
+  return may_move() && (role != StarRole::stateless || (fits_stateless(options_) && device_.has_room_for_stateless()));
+}
+
+void QueuePair::hold() {
+  nic::Context& c = *context_;
+  if (is_held_ || (c.state != QpState::rts && c.state != QpState::sqd)) return;
+  is_held_ = true;
+  drains_ = c.state == QpState::sqd;
+  if (drains_) return;
+  c.state = QpState::sqd;
+  c.drained = c.drain_notify = false;
+}
+
+void QueuePair::release() {
+  nic::Context& c = *context_;
+  if (!std::exchange(is_held_, false)) return;
+  if (c.state == QpState::sqd && !drains_) c.state = QpState::rts;
+  drains_ = false;
+  device_.ring(c);
+}
+
+bool QueuePair::is_quiet() const {
+  const nic::Context& c = *context_;
+  if (block_ != nullptr) return block_->works_begun == c.sq_done;
+  if (c.sq_done != c.sq_next || c.next_offset != 0 || c.rnr_wait || c.sq_stalled) return false;
+  if (link_ != nullptr) return link_->is_quiet();
+  return c.next_psn == c.unacked_psn && (c.dialect != nic::Dialect::roce || c.sent_psn == c.unacked_psn);
+}
+
+// The first packet in the next dialect has a PSN that none of this connection has had for a long time: in srnic
+// responses have numbers of their own, and requests and responses begin with the same one.
+wire::MoveNumbers QueuePair::move_numbers() const {
+  const nic::Context& c = *context_;
+  wire::Psn psn = c.next_psn;
+  if (c.dialect == nic::Dialect::srnic && c.responses.in_expected.ahead_of(psn) > 0) psn = c.responses.in_expected;
+  return {.sends = c.sq_done, .receives = c.rq_done, .psn = psn};
+}
+
+void QueuePair::change(nic::Dialect dialect, StarRole role, const wire::MoveNumbers& peers, std::uint32_t era) {
+  const wire::MoveNumbers own = move_numbers();
+  nic::Context before = leave_side();
+  before.next_psn = before.unacked_psn = before.done_psn = own.psn;
+  before.expected_psn = peers.psn;
+  before.sq_next = before.sq_done;
+  before.established = true;
+  std::fill(saved_.begin(), saved_.end(), nic::SavedResponse{});
+  if (role == StarRole::stateless) {
+    take_block(before);
+    block_->era = era;
+    block_->works_told = block_->works_heard = block_->works_begun = before.sq_done;
+    block_->receives_told = block_->receives_heard = before.rq_done;
+  } else {
+    start_anew(device_.card_.contexts.make(slot_), before, dialect);
+    options_.role = role;
+    by_agreement_ = role != StarRole::none;
+  }
+  nic::Context& c = *context_;
+  c.established = true;
+  c.drained = false;
+  if (role == StarRole::stateful) {
+    link_ = std::make_unique<nic::StarLink>();
+    link_->begin_at(peers.sends, peers.receives);
+    link_->era = era;
+    c.link = link_.get();
+  }
+  if (dialect == nic::Dialect::srnic) c.next_ssn = peers.receives;
+  join_peer();
+  device_.ring(c);
+}
+
+// Whatever it spoke: its context, with its place on the card for it again.
+nic::Context QueuePair::leave_side() {
+  if (block_ == nullptr) {
+    const nic::Context before = leave_card();
+    link_.reset();
+    return before;
+  }
+  const nic::Context before = *context_;
+  device_.stateless_->give_back(*block_);
+  block_ = nullptr;
+  context_ = &device_.card_.contexts.make(slot_);
+  return before;
 }
 
 // Switches may mark packets of an srnic connection instead of dropping them.
@@ -303,7 +410,7 @@ Error QueuePair::judge_values(const QpAttributes& a, std::uint32_t mask) const {
 }
 
 Error QueuePair::modify(const QpAttributes& a, std::uint32_t mask) {
-  const QpState from = context_->state;
+  const QpState from = state();
   if ((mask & QpMask::current_state) != 0 && a.current_state != from) return Error::bad_state;
   const QpState to = (mask & QpMask::state) != 0 ? a.state : from;
   if (const Error e = judge_transition(options_.service, from, to, mask); e != Error::none) return e;
@@ -386,7 +493,9 @@ void QueuePair::start_sending(wire::Psn psn) {
 }
 
 void QueuePair::enter(QpState to, const QpAttributes& a, std::uint32_t mask) {
-  context_->state = to;
+  const bool stays_held = is_held_ && (to == QpState::rts || to == QpState::sqd);
+  drains_ = stays_held && to == QpState::sqd;
+  context_->state = stays_held ? QpState::sqd : to;
   if (to == QpState::sqd && (mask & QpMask::state) != 0) {
     context_->drained = false;
     context_->drain_notify = (mask & QpMask::drain_notify) != 0 && a.drain_notify;
@@ -398,7 +507,7 @@ void QueuePair::enter(QpState to, const QpAttributes& a, std::uint32_t mask) {
 QpAttributes QueuePair::query() const {
   const nic::Context& c = *context_;
   QpAttributes a;
-  a.state = a.current_state = c.state;
+  a.state = a.current_state = state();
   a.rights = c.rights;
   a.peer = c.peer;
   a.gid_index = c.gid_index;
@@ -421,7 +530,7 @@ QpAttributes QueuePair::query() const {
   a.max_reads = c.max_reads;
   a.max_peer_reads = c.saved_size;
   a.drain_notify = c.drain_notify;
-  a.draining = c.state == QpState::sqd && !c.drained;
+  a.draining = state() == QpState::sqd && (block_ != nullptr ? !is_quiet() : !c.drained);
   return a;
 }
 

@@ -13,6 +13,7 @@
 #include "host/qp_transitions.h"
 #include "host/queues.h"
 #include "host/ring_memory.h"
+#include "host/star/move.h"
 #include "host/star/role.h"
 #include "host/work_request.h"
 #include "nic/card_state.h"
@@ -78,7 +79,11 @@ class QueuePair {
   [[nodiscard]] std::uint32_t slot() const { return slot_; }
   [[nodiscard]] std::uint32_t domain() const { return domain_; }
   [[nodiscard]] const QpOptions& options() const { return options_; }
-  [[nodiscard]] nic::QpState state() const { return context_->state; }
+  // As programs see it: that its send queue is held for a move is not theirs to know.
+  [[nodiscard]] nic::QpState state() const {
+    const nic::QpState s = context_->state;
+    return is_held_ && s == nic::QpState::sqd && !drains_ ? nic::QpState::rts : s;
+  }
   [[nodiscard]] const nic::Context& context() const { return *context_; }
 
   // Host memory that the queue pair takes: its rings, and the READs and atomics that it remembers.
@@ -107,6 +112,23 @@ class QueuePair {
   // It has become stateless, and the peer has not taken the state; take_back() undoes it.
   [[nodiscard]] bool is_offered() const { return block_ != nullptr && block_->offered && block_->room == 0; }
   void take_back();
+
+  // -- to speak something else while it runs (host/star/mover.h) --
+  // Its part of the move that is under way, or was; nullptr: it has not moved since it was reset.
+  [[nodiscard]] Move* move() const { return move_.get(); }
+  Move& begin_moves(const MoveTimes& times, bool wins_ties);
+  // It runs, and what it speaks is nobody's decision but the cards'.
+  [[nodiscard]] bool may_move() const;
+  [[nodiscard]] bool may_move_to(StarRole role) const;
+  // The send queue begins nothing new, as in SQD, until it is released. Programs do not see it.
+  void hold();
+  void release();
+  // Nothing of its own is under way, and nothing of the stateless side's.
+  [[nodiscard]] bool is_quiet() const;
+  [[nodiscard]] wire::MoveNumbers move_numbers() const;
+  // Both sides are held and quiet: it speaks this from now on, and what was posted waits. Posters that others keep are
+  // void. `era` is the same number at both sides.
+  void change(nic::Dialect dialect, StarRole role, const wire::MoveNumbers& peers, std::uint32_t era);
 
   // For those who post often: keep it as long as the queue pair lives, and plays the role that it plays.
   [[nodiscard]] Poster poster() { return {&device_, context_}; }
@@ -138,7 +160,9 @@ class QueuePair {
   void make_rings();
   [[nodiscard]] nic::Context& make_context();
   [[nodiscard]] nic::Context leave_card();
-  void start_anew(nic::Context& c, const nic::Context& before);
+  [[nodiscard]] nic::Context leave_side();
+  void start_anew(nic::Context& c, const nic::Context& before, nic::Dialect dialect = nic::Dialect::star);
+  void take_block(const nic::Context& before);
   void end_agreement();
   void leave_peer();
   void join_peer();
@@ -158,6 +182,9 @@ class QueuePair {
   nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
   std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
   bool by_agreement_ = false;             // it became one of them, and is that until it is reset
+  bool is_held_ = false;                  // for a move; and meanwhile:
+  bool drains_ = false;                   //   its program has put it into SQD
+  std::unique_ptr<Move> move_;
 };
 
 }  // namespace weft::host

@@ -59,11 +59,17 @@ class Card {
     stateless_.on_post(block);
   }
 
-  // The host has found out that this connection's peer does not play the stateless role: it breaks.
-  void on_no_partner(Time now, std::uint32_t slot) {
+  // The host has found out that there is nobody to speak with, for this reason: the connection breaks.
+  void on_no_partner(Time now, std::uint32_t slot, Refusal why = Refusal::star_no_partner) {
     core_.moment = now;
     Context& c = core_.state.contexts[slot];
-    if (c.dialect == Dialect::star && c.state != QpState::error) stateful_.give_up(c, Refusal::star_no_partner);
+    if (c.qpn.raw() == 0 || c.state == QpState::error) return;
+    if (c.dialect == Dialect::star) return stateful_.give_up(c, why);
+    if (c.sq_done != c.sq_posted) return completions_.fail_work(c, Status::retry_exceeded, why);
+    if (c.broken_by == Refusal::none) c.broken_by = why;
+    core_.refuse(why);
+    core_.world.notify({EventKind::qp_fatal, c.qpn.raw()});
+    completions_.break_off(c);
   }
 
   void on_packet(Time now, const wire::Packet& p) {

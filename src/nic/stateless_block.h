@@ -17,17 +17,19 @@ struct alignas(64) StatelessBlock {
   std::uint32_t generation = 0;  // tells a new owner of the block from an old one
   // Free-running counts of each queue: put into WQEPs, and acknowledged by EAs.
   std::uint32_t works_told = 0, works_heard = 0, receives_told = 0, receives_heard = 0;
-  std::uint32_t room = 0;        // entries of each queue that the stateful side keeps; 0: the state has not moved yet
-  bool wants_migration = false;  // it has not been acknowledged since the state changed
-  bool watched = false;          // the host's timer runs
-  bool asks = false;             // wants to know whether the stateful side is there
-  bool breaking = false;         // it has broken, and what was posted is being flushed
-  bool broken_told = false;      // the stateful side has been told that it has broken, or is being told
-  wire::Psn last_completions{};  // of the CQEP that was taken last: a copy is answered as it was
-  std::uint8_t reposts = 0;      // without an answer
-  std::uint32_t rules = 0;       // grows when something is taken back of what its peer has been granted
-  bool granted = false;          // its peer has been granted something since
-  bool offered = false;          // it became stateless by agreement: the peer is to be told, until the state has moved
+  std::uint32_t works_begun = 0;  // the furthest that was ever put into a WQEP: copies of it may be on their way
+  std::uint32_t room = 0;         // entries of each queue that the stateful side keeps; 0: the state has not moved yet
+  bool wants_migration = false;   // it has not been acknowledged since the state changed
+  bool watched = false;           // the host's timer runs
+  bool asks = false;              // wants to know whether the stateful side is there
+  bool breaking = false;          // it has broken, and what was posted is being flushed
+  bool broken_told = false;       // the stateful side has been told that it has broken, or is being told
+  wire::Psn last_completions{};   // of the CQEP that was taken last: a copy is answered as it was
+  std::uint8_t reposts = 0;       // without an answer
+  std::uint32_t rules = 0;        // grows when something is taken back of what its peer has been granted
+  bool granted = false;           // its peer has been granted something since
+  std::uint32_t era = 0;          // of the connection in StaR: 0 from its beginning, else of the move to it
+  bool offered = false;           // it became stateless by agreement: the peer is to be told, until the state has moved
   Status break_status{};
   Refusal break_reason = Refusal::none;
   Time silent_since = 0;  // something waits for an EA since then

@@ -146,6 +146,7 @@ struct StarInitial {
   std::uint8_t rnr_retry = 0, min_rnr_timer = 0, saved = 0;  // saved: atomics that it can replay
   bool broken = false;                                       // it has broken, and takes nothing more
   bool trusts = false;                                       // it wants no capabilities: packets need no extension
+  std::uint32_t era = 0;                                     // tells moves of a running connection to StaR apart
   StarMac control{};                                         // of the capability for the block
   friend constexpr bool operator==(const StarInitial&, const StarInitial&) = default;
 
@@ -160,6 +161,7 @@ struct StarInitial {
             .saved = get<std::uint8_t, 19>(b),
             .broken = (get<std::uint8_t, 21>(b) & 1) != 0,
             .trusts = (get<std::uint8_t, 21>(b) & 2) != 0,
+            .era = get<std::uint32_t, 44>(b),
             .control = get_array<24, 16, std::uint8_t>(b)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
@@ -173,10 +175,10 @@ struct StarInitial {
     put<std::uint32_t, 20>(b, (broken ? 1U << 16 : 0) | (trusts ? 2U << 16 : 0));
     put_array<24>(b, control);
     put<std::uint32_t, 40>(b, domain);
-    put<std::uint32_t, 44>(b, 0);
+    put<std::uint32_t, 44>(b, era);
   }
 };
-static_assert(round_trips(StarInitial{Qpn(1), 8, 9, 2, 3, 4, 5, 6, true, true, {7}}));
+static_assert(round_trips(StarInitial{Qpn(1), 8, 9, 2, 3, 4, 5, 6, true, true, 10, {7}}));
 
 // In an EA to the stateless side: what has been heard of its posts, and how many entries there is room for.
 struct StarHeard {

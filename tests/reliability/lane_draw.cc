@@ -40,7 +40,7 @@ class LaneDraw {
         sender_(channel.hosts[direction]),
         receiver_(channel.hosts[1 - direction]),
         shared_(channel.uses_srq[1 - direction]),
-        apart_(bed.dialect != nic::Dialect::roce && qp_.service == Service::rc),
+        apart_((bed.dialect != nic::Dialect::roce || bed.moves) && qp_.service == Service::rc),
         card_(bed.card),
         arena_(arena) {}
 

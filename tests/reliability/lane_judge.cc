@@ -217,7 +217,7 @@ void LaneJudge::judge_reliable(std::size_t done) {
   if (done > refused_) return complain("a step that must be refused was done");
   for (std::size_t i = 0; i < done; ++i) apply(lane_.steps[i]);
   if (done == lane_.steps.size()) return;
-  if (case_.program.bed.dialect != nic::Dialect::roce) {
+  if (case_.program.bed.dialect != nic::Dialect::roce || is_star()) {
     if (!stopped_in_any_order(done)) complain("memory is not what packets of the program leave behind");
     return;
   }

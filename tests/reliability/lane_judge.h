@@ -79,7 +79,7 @@ class LaneJudge {
   void judge_unreliable_write(const Step& step);
   void forgive_leftovers();
 
-  [[nodiscard]] bool is_star() const { return case_.program.bed.dialect == nic::Dialect::star; }
+  [[nodiscard]] bool is_star() const { return speaks_star(case_.program); }
   [[nodiscard]] static Bytes gather(const Bytes& memory, std::span<const Piece> pieces);
   void take_actual(std::size_t host, Piece piece);
 

@@ -39,11 +39,19 @@ struct Interference {
   Time break_at = kNever;                      // it is put into ERROR
 };
 
+// One side asks its peer to move (Bed::move).
+struct MoveStep {
+  Time when = 0;
+  std::size_t side = 0;
+  host::StarRole role{};
+};
+
 struct Channel {
   std::array<std::size_t, 2> hosts{0, 1};
   std::array<QpSpec, 2> qps{};
   std::array<bool, 2> uses_srq{};
   std::array<Interference, 2> interferences{};
+  std::vector<MoveStep> moves{};
   std::array<Lane, 2> lanes{};  // lane 0 is from side 0 to side 1
 };
 
@@ -69,6 +77,9 @@ constexpr std::uint64_t shared_id(std::size_t host, std::size_t place) {
 }
 constexpr bool is_shared(std::uint64_t id) { return (id >> 60) == 1; }
 constexpr std::size_t place_of(std::uint64_t id) { return static_cast<std::uint32_t>(id); }
+
+// Do its reliable connections speak StaR, at times?
+[[nodiscard]] inline bool speaks_star(const Program& p) { return p.bed.moves || p.bed.dialect == nic::Dialect::star; }
 
 constexpr bool consumes_receive(nic::WorkKind k) {
   return k == nic::WorkKind::send || k == nic::WorkKind::send_immediate || k == nic::WorkKind::send_invalidate ||
@@ -97,6 +108,7 @@ struct Outcome {
   std::uint64_t packets = 0;                          // sent by all hosts together
   std::size_t recovery_bytes = 0, reorder_notes = 0;  // srnic: still held by all hosts together
   nic::Counters counters{};                           // of all hosts together
+  std::uint32_t changes = 0, moves_refused = 0;       // of sides of connections that moved
   sim::FaultCounters faults{};
   std::uint64_t digest = 0;
 };

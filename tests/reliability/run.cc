@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "reliability/program.h"
+#include "support/moves.h"
 
 namespace weft::test {
 namespace {
@@ -95,6 +96,10 @@ struct Runner {
     co_await bed.world().tasks().sleep_until(std::max(when, bed.now()));
     (void)at.go_to(nic::QpState::error);
   }
+  Task<> move(Endpoint at, MoveStep step) {
+    co_await bed.world().tasks().sleep_until(std::max(step.when, bed.now()));
+    (void)bed.move(at, step.role);
+  }
   void interfere(std::size_t channel, std::size_t side) {
     const Interference& times = program.channels[channel].interferences[side];
     sim::Scheduler& tasks = bed.world().tasks();
@@ -165,6 +170,7 @@ struct Runner {
         if (!lane.steps.empty()) tasks.spawn(send(lane, end(i, direction), windows[i][direction], i, direction));
         interfere(i, direction);
       }
+      for (const MoveStep& step : program.channels[i].moves) tasks.spawn(move(end(i, step.side), step));
     }
   }
 
@@ -199,6 +205,10 @@ struct Runner {
       }
     }
     for (std::size_t i = 0; i < connections.size(); ++i) out.ends.push_back({end_state(i, 0), end_state(i, 1)});
+    if (program.bed.moves) {
+      out.changes = bed.moves().made();
+      out.moves_refused = bed.moves().refused();
+    }
     out.packets = bed.world().counters().sent;
     out.faults = bed.world().fault_counters();
     out.digest = bed.world().trace().value();

@@ -29,6 +29,7 @@ class SwarmDraw {
     }
     share_receives(arena);
     for (Channel& c : program_.channels) draw_interference(c);
+    if (program_.bed.moves) draw_moves();
     program_.bed.arena_bytes = arena.largest();
     return std::move(program_);
   }
@@ -61,7 +62,7 @@ class SwarmDraw {
       const Time from = draw_.between(0, microseconds(200));
       f.holes.push_back({from, from + draw_.between(1, milliseconds(2))});
     }
-    if (program_.bed.dialect == nic::Dialect::star) {
+    if (speaks_star(program_)) {
       f.holes.clear();  // windows are bound over the network beforehand
       // A copy that the network makes and delivers long after the first is not known for one (docs/star.md).
       if (f.jitter > 0 || f.reordering > 0) f.duplication = 0;
@@ -166,7 +167,7 @@ class SwarmDraw {
       for (QpSpec& q : c.qps) {
         q.ack_timeout = static_cast<std::uint8_t>(code + draw_.below(3));
         if (draw_.chance(0.1)) q.ack_timeout = static_cast<std::uint8_t>(draw_.between(1, code));
-        if (bed.dialect == nic::Dialect::star && q.service == Service::rc) fit_star(q);
+        if (speaks_star(program_) && q.service == Service::rc) fit_star(q);
         const bool calm = bed.link.faults.empty() && q.ack_timeout >= code;
         program_.may_time_out |= q.ack_timeout < code || (!calm && q.retry_count < 7);
       }
@@ -183,6 +184,24 @@ class SwarmDraw {
       }
       if (is_stateless(c, side)) times.drain_at = times.resume_at = kNever;
       if (draw_.chance(0.02)) times.break_at = draw_.between(1, microseconds(300));
+    }
+  }
+
+  // From numbers of its own: seeds mean the same worlds with moves and without. Some of them come while others are
+  // under way, and of both sides at once.
+  void draw_moves() {
+    Draw draw(world::Random(program_.bed.seed).fork(0x40).next());
+    for (Channel& c : program_.channels) {
+      if (c.qps[0].service != Service::rc) continue;
+      const Time longest = draw.one_of({microseconds(10), microseconds(50), microseconds(200), milliseconds(2)});
+      Time when = 0;
+      for (std::int64_t n = draw.between(0, 16); n > 0; --n) {
+        if (!draw.chance(0.2)) when += draw.between(1, longest);
+        c.moves.push_back({.when = when,
+                           .side = static_cast<std::size_t>(draw.below(2)),
+                           .role = draw.one_of({host::StarRole::none, host::StarRole::stateless,
+                                                host::StarRole::stateless, host::StarRole::stateful})});
+      }
     }
   }
 

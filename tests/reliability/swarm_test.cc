@@ -33,8 +33,8 @@ std::string replay_line(std::uint64_t seed) {
                         : usual_dialect() != nic::Dialect::star ? ""
                         : usual_first_is_stateless()            ? "WEFT_TEST_DIALECT=star_first "
                                                                 : "WEFT_TEST_DIALECT=star ";
-  return std::string("replay: ") + dialect + bursts_in_words() + "WEFT_SEED=" + std::to_string(seed) +
-         " build/tests/swarm_test";
+  return std::string("replay: ") + dialect + (usual_moves() ? "WEFT_TEST_MOVES=1 " : "") + bursts_in_words() +
+         "WEFT_SEED=" + std::to_string(seed) + " build/tests/swarm_test";
 }
 
 TEST(Swarm, AnotherProcessGivesTheSameDigest) {
@@ -51,7 +51,7 @@ void expect_variety(const nic::Counters& met) {
                                    retransmitted_pkts, read_responses_resent,  req_cqe_error,         resp_cqe_error};
   if (usual_dialect() == nic::Dialect::srnic) {
     wanted.insert(wanted.end(), {placed_early, recoveries_entered, recoveries_left, fast_exits, ecn_marked_pkts});
-  } else if (usual_dialect() == nic::Dialect::star) {
+  } else if (usual_dialect() == nic::Dialect::star || usual_moves()) {
     wanted = {retry_exceeded_err, local_ack_timeout_err, out_of_buffer,
               retransmitted_pkts, req_cqe_error,         resp_cqe_error};
   } else {
@@ -63,7 +63,7 @@ void expect_variety(const nic::Counters& met) {
 }
 
 TEST(Swarm, EndsAsTheModelAllowsAndTwiceTheSame) {
-  std::uint64_t failures = 0, packets = 0;
+  std::uint64_t failures = 0, packets = 0, changes = 0, refused = 0;
   nic::Counters met;
   const Seeds seeds = chosen_seeds();
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
@@ -78,13 +78,19 @@ TEST(Swarm, EndsAsTheModelAllowsAndTwiceTheSame) {
     ASSERT_TRUE(once.arenas == again.arenas);
     failures += has_failures(once);
     packets += once.packets;
+    changes += once.changes;
+    refused += once.moves_refused;
     for (std::size_t i = 0; i < nic::kCounterNames.size(); ++i) {
       met.add(static_cast<nic::Counter>(i), once.counters.get(static_cast<nic::Counter>(i)));
     }
   }
   std::cout << seeds.count() << " programs, " << packets << " packets; work of " << failures << " failed as it may\n";
+  if (usual_moves()) std::cout << changes << " sides have moved; " << refused << " moves were not made\n";
   if (seeds.count() < 1000) return;
   EXPECT_LT(failures, seeds.count() / 2) << "most programs should come through";
+  if (usual_moves()) {
+    EXPECT_GT(changes, 2 * seeds.count()) << "connections should have moved";
+  }
   expect_variety(met);
 }
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "support/moves.h"
+
 namespace weft::test {
 namespace {
 
@@ -84,6 +86,7 @@ bool usual_first_is_stateless() noexcept {
   return wanted != nullptr && std::string_view(wanted) == "star_first";
 }
 
+bool usual_moves() noexcept { return number_in("WEFT_TEST_MOVES") != 0; }
 std::uint32_t usual_burst_bytes() noexcept { return number_in("WEFT_TEST_BURSTS"); }
 std::uint32_t usual_one_copy_bytes() noexcept { return number_in("WEFT_TEST_ONE_COPY"); }
 
@@ -178,6 +181,7 @@ Bed::Bed(const BedSpec& spec) : world_(world_of(spec)) {
     }
     nodes_.emplace_back(world_.add_host(device), spec);
   }
+  if (spec.moves) moves_ = std::make_unique<Moves>(world_, nodes_, spec);
   if (spec.bottleneck == 0) {
     world_.connect();
     return;
@@ -191,6 +195,10 @@ Bed::Bed(const BedSpec& spec) : world_(world_of(spec)) {
     world_.add_port(middle, {.is_host = true, .index = host}, slow);
   }
 }
+
+Bed::~Bed() = default;
+
+bool Bed::move(const Endpoint& end, host::StarRole role) { return moves_->begin(end.node(), end.qp(), role); }
 
 Connection Bed::connect(Node& a, const QpSpec& spec_a, Node& b, const QpSpec& spec_b) {
   host::QueuePair& qa = a.create_qp(spec_a);

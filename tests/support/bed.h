@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,6 +42,9 @@ inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_sr
 // Likewise with its payload left behind until it is placed: WEFT_TEST_ONE_COPY.
 [[nodiscard]] std::uint32_t usual_one_copy_bytes() noexcept;
 
+// Connections may move to StaR and back while they run: WEFT_TEST_MOVES.
+[[nodiscard]] bool usual_moves() noexcept;
+
 struct BedSpec {
   std::uint64_t seed = 1;
   std::uint32_t hosts = 2;
@@ -48,6 +52,7 @@ struct BedSpec {
   std::uint64_t bottleneck = 0;  // bits a second of the links from a switch to the hosts; 0: as fast as the others
   nic::CardConfig card = kSmallCard;
   nic::Dialect dialect = usual_dialect();
+  bool moves = usual_moves();                            // Bed::move may be called
   std::uint32_t stateless = 64;                          // StaR's stateless queue pairs on a host, at most
   bool first_is_stateless = usual_first_is_stateless();  // in StaR; otherwise all hosts but the first are
   std::uint32_t burst_bytes = usual_burst_bytes(), one_copy_bytes = usual_one_copy_bytes();
@@ -152,9 +157,12 @@ struct Connection {
 Connection connect(Node& a, host::QueuePair& qa, Node& b, host::QueuePair& qb, const QpSpec& spec_a,
                    const QpSpec& spec_b);
 
+class Moves;
+
 class Bed {
  public:
   explicit Bed(const BedSpec& spec = {});
+  ~Bed();
 
   [[nodiscard]] sim::World& world() { return world_; }
   [[nodiscard]] Node& node(std::size_t i) { return nodes_[i]; }
@@ -165,6 +173,11 @@ class Bed {
   Connection connect(const QpSpec& a, const QpSpec& b) { return connect(node(0), a, node(1), b); }
   Connection connect(Node& a, const QpSpec& spec_a, Node& b, const QpSpec& spec_b);
 
+  // The end of a connection asks its peer to move: it wants to play this role, or to speak what it did before StaR.
+  // What they say about it meets the weather of the links. False: it cannot move, or moves, or plays that role.
+  bool move(const Endpoint& end, host::StarRole role);
+  [[nodiscard]] Moves& moves() { return *moves_; }
+
   // True when nothing is left to happen, and nothing is left lying about.
   [[nodiscard]] bool run(Time limit = seconds(100'000));
   [[nodiscard]] Time now() const { return world_.now(); }
@@ -172,6 +185,7 @@ class Bed {
  private:
   sim::World world_;
   std::deque<Node> nodes_;
+  std::unique_ptr<Moves> moves_;
 };
 
 // All completions that wait, in order.

@@ -6,6 +6,7 @@ void Move::enter(Phase phase, Time now, Time limit) {
   phase_ = phase;
   until_ = phase == Phase::idle ? kNever : now + limit;
   wait_ = times_.first;
+  look_ = times_.look;
   again_ = phase == Phase::idle ? kNever : now + wait_;
   plan(now);
 }
@@ -15,7 +16,7 @@ void Move::plan(Time now) {
   const bool repeats = phase_ != Phase::draining && phase_ != Phase::ready;
   next_ = until_;
   if (repeats) next_ = std::min(next_, again_);
-  if (looks) next_ = std::min(next_, now + times_.look);
+  if (looks) next_ = std::min(next_, now + look_);
 }
 
 Move::Orders Move::begin(Time now, const wire::MoveTarget& target) {
@@ -71,7 +72,7 @@ Move::Orders Move::hear_ask(Time now, const Own& own, const wire::MoveMad& m) {
 Move::Orders Move::hear_commit(Time now, const Own& own, const wire::MoveMad& m) {
   const bool is_this = known_ != Known::nothing && m.generation == peers_;
   if (is_this && phase_ == Phase::ready) {
-    if (!own.is_willing) return go_back(Kind::refuse);
+    if (!own.is_willing || !own.is_quiet) return go_back(Kind::refuse);
     own_numbers_ = own.numbers;
     peer_numbers_ = m.numbers;
     enter(Phase::changed, now, times_.patience);
@@ -178,8 +179,24 @@ Move::Orders Move::on_time(Time now, const Own& own) {
     again_ = now + wait_;
     orders.says = word(Kind::ask, own_);
   }
+  look_ = std::min(2 * look_, times_.longest);
   plan(now);
   return orders;
+}
+
+std::optional<wire::MoveMad> said_for_nobody(const wire::MoveMad& m) {
+  using Kind = wire::MoveMad::Kind;
+  wire::MoveMad out = m;
+  out.from = m.about;
+  out.about = m.from;
+  switch (m.kind) {
+    case Kind::ask:
+    case Kind::commit: out.kind = Kind::refuse; return out;
+    case Kind::drain:
+    case Kind::ready: out.kind = Kind::cancel; return out;
+    case Kind::done: out.kind = Kind::confirm; return out;  // it goes on, and finds out by itself
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace weft::host

@@ -32,8 +32,8 @@
 namespace weft::host {
 
 struct MoveTimes {
-  Time look = 0;                   // how often to see whether anything is still under way
-  Time first = 0, longest = 0;     // until something is said again: twice as long each time
+  Time look = 0;                   // until it is seen whether anything is still under way, and
+  Time first = 0, longest = 0;     //   until something is said again: twice as long each time, but not longer
   Time asking = 0;                 // an asker that hears nothing has given up after this
   Time emptying = 0, holding = 0;  // an asker, and the other side, that is not through has gone back after this
   Time patience = 0;               // the peer is gone if it says nothing for so long when there is no way back
@@ -109,7 +109,10 @@ class Move {
   bool peer_is_ready_ = false;  // the asker has heard so
   wire::MoveTarget target_{};
   wire::MoveNumbers own_numbers_{}, peer_numbers_{};
-  Time wait_ = 0, again_ = kNever, until_ = kNever, next_ = kNever;
+  Time look_ = 0, wait_ = 0, again_ = kNever, until_ = kNever, next_ = kNever;
 };
+
+// What is said for a queue pair that there is not, or that has another peer: its peer's part of the move ends.
+[[nodiscard]] std::optional<wire::MoveMad> said_for_nobody(const wire::MoveMad& m);
 
 }  // namespace weft::host

@@ -106,6 +106,7 @@ struct StarLink {
   static_assert(StarRegistry::kRules > StarStream::kOperations);
   enum Side : std::uint8_t { own, remote };
 
+  std::uint32_t era = 0;  // of the state that may migrate: another one's comes late (nic/stateless_block.h)
   bool migrated = false;
   bool remote_broken = false;  // the stateless side's queue pair has been told to break, or has
   bool gone = false;           // it takes no completions any more
@@ -192,6 +193,19 @@ struct StarLink {
     prefetch(&dones_posted);
     prefetch(&heard_at);
   }
+  // The stateless side's queues have come so far in another dialect.
+  void begin_at(std::uint32_t sends_done, std::uint32_t receives_done_there) {
+    StarStream& s = streams[remote];
+    works_posted = s.begun = s.ripened = s.ended = sends_done;
+    receives_posted = receives_taken = receives_done_there;
+  }
+  // Nothing is under way, for either side's work, and the stateless side has heard of all that is done.
+  [[nodiscard]] bool is_quiet() const {
+    const StarStream& s = streams[remote];
+    return open == 0 && streams[own].ended == streams[own].begun && s.ended == s.begun && s.begun == works_posted &&
+           dones_heard == dones_posted && failing == Failing::no && !remote_broken;
+  }
+
   [[nodiscard]] Flight& flight(wire::Psn psn) { return flights[psn.raw() % kWindow]; }
 };
 

@@ -522,7 +522,7 @@ class Stateful {
     Refusal why = Refusal::none;
     if (p.headers.bth.solicited) {
       why = payload.size() == wire::StarInitial::kBytes ? Refusal::none : Refusal::star_bad_payload;
-      if (why == Refusal::none) migrate(c, wire::star_read<wire::StarInitial>(payload, 0));
+      if (why == Refusal::none) why = migrate(c, wire::star_read<wire::StarInitial>(payload, 0));
     } else if (!l.migrated) {
       why = Refusal::star_not_migrated;
     } else {
@@ -534,8 +534,9 @@ class Stateful {
     c.owes_ack = true;
     core_.queue_acknowledgement(c);
   }
-  void migrate(Context& c, const wire::StarInitial& initial) {
+  [[nodiscard]] Refusal migrate(Context& c, const wire::StarInitial& initial) {
     StarLink& l = *c.link;
+    if (initial.era != l.era) return Refusal::star_not_migrated;
     const bool first = !l.migrated;
     l.migrated = true;
     l.owes_migration_ack = true;
@@ -550,6 +551,7 @@ class Stateful {
     if (first || newer > 0) l.registry.begin(initial.rules, initial.domain);
     if (initial.broken) l.remote_broken = true;
     l.trusted = initial.trusts;
+    return Refusal::none;
   }
   // All entries are taken, or none.
   [[nodiscard]] Refusal take_posts(StarLink& l, std::span<const std::byte> payload) {

@@ -487,6 +487,7 @@ class Stateless {
                                                         .saved = c.saved_size,
                                                         .broken = c.state == QpState::error,
                                                         .trusts = trusts(),
+                                                        .era = b.era,
                                                         .control = control.mac});
     send_scratch(wire::StarInitial::kBytes);
   }
@@ -495,7 +496,9 @@ class Stateless {
   [[nodiscard]] bool tell(StatelessBlock& b, bool receives) {
     const Context& c = b.context;
     std::uint32_t& told = receives ? b.receives_told : b.works_told;
-    const std::uint32_t posted = receives ? c.rq_posted : c.sq_posted, done = receives ? c.rq_done : c.sq_done;
+    // In SQD, while the connection is about to move, only what was begun.
+    const std::uint32_t works = c.state == QpState::sqd ? b.works_begun : c.sq_posted;
+    const std::uint32_t posted = receives ? c.rq_posted : works, done = receives ? c.rq_done : c.sq_done;
     std::size_t at = wire::StarPosts::kBytes;
     const std::uint32_t first = told;
     while (told != posted && told - done < b.room && told - first < 255) {
@@ -506,6 +509,7 @@ class Stateless {
       ++told;
     }
     if (told == first) return false;
+    if (!receives && static_cast<std::int32_t>(told - b.works_begun) > 0) b.works_begun = told;
     start_wqep(c);
     wire::star_write(scratch_.data(), wire::StarPosts{receives, static_cast<std::uint8_t>(told - first),
                                                       core_.state.capabilities.epoch(), first});

@@ -71,6 +71,16 @@ void Host::ring_doorbells() {
   if (device_.doorbells_waiting()) world_.wake(index_, world_.now());
 }
 
+void Host::lose_peer(host::QueuePair& qp) {
+  if (qp.block() == nullptr) {
+    card_.on_no_partner(world_.now(), qp.slot(), Refusal::retry_exceeded);
+  } else {
+    host::StatelessSide& side = *device_.stateless();
+    side.break_off(side.of(qp.context()), nic::Status::retry_exceeded, Refusal::retry_exceeded);
+  }
+  world_.wake(index_, world_.now());
+}
+
 Task<nic::Completion> Host::completion(host::CompletionQueue& cq) {
   nic::Completion done;
   while (cq.poll({&done, 1}) == 0) co_await news_.wait();

@@ -84,6 +84,8 @@ class Host {
     stops_every_ = every;
   }
   void ring_doorbells();  // after calls to the device itself
+  // Its peer is gone, as the host has found out.
+  void lose_peer(host::QueuePair& qp);
 
   // -- to be awaited --
   Task<nic::Completion> completion(host::CompletionQueue& cq);
