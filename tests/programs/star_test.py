@@ -110,19 +110,41 @@ class ByAgreement(OnceIsEnough):
 class ByLoad(OnceIsEnough):
     """Nobody is told a role. A server with more connections than it keeps state for has its clients keep it."""
 
-    def test_a_server_is_stateless_for_clients_that_come_when_it_is_busy(self):
+    def test_a_server_is_stateless_while_it_is_busy(self):
+        """Its clients come one by one, and go. What rping sends all the while it compares, byte by byte."""
         here = self.address()
         forever = ("-C", 10 ** 9, "-S", 1000, "-V")
-        server = self.start("rping", "-s", "-P", "-a", here, *forever, address=here, flags=("--stateless-beyond", 2))
+        server = self.start("rping", "-s", "-P", "-a", here, *forever, address=here, flags=("--stateless-beyond", 4))
         self.wait_until_it_listens(server)
         clients = []
-        for count in range(1, 6):
+
+        def come():
             clients.append(self.start("rping", "-c", "-a", here, *forever, address=self.address()))
             self.wait_for_traffic(server, clients[-1])
-            self.assertEqual(self.spoken_by(clients[-1]), [("srnic", None) if count <= 2 else ("star", "stateful")])
-        self.assertEqual(sorted(self.spoken_by(server), key=str),
-                         2 * [("srnic", None)] + 3 * [("star", "stateless")])
-        self.wait_for_traffic(server, *clients, packets=100)  # all of them go on, side by side
+
+        def all_speak(of_server, of_clients):
+            spoken = [self.spoken_by(program) for program in (server, *clients)]
+            return spoken == [len(clients) * [of_server]] + len(clients) * [[of_clients]]
+
+        def goes_on():
+            before = [self.counters(client)["sent_pkts"] for client in clients]
+            self.wait_until(lambda: all(self.counters(client)["sent_pkts"] >= n + 100
+                                        for client, n in zip(clients, before)), "all go on", server, *clients)
+
+        for _ in range(4):
+            come()
+            self.assertEqual(self.spoken_by(clients[-1]), [("srnic", None)])
+        for _ in range(2):  # more than that, and all of them move
+            come()
+            self.assertEqual(self.spoken_by(clients[-1]), [("star", "stateful")], "it comes when the server is busy")
+            self.wait_until(lambda: all_speak(("star", "stateless"), ("star", "stateful")),
+                            "they that run have moved, too", server, *clients)
+            goes_on()
+        while len(clients) > 2:
+            clients.pop().end()
+        self.wait_until(lambda: all_speak(("srnic", None), ("srnic", None)), "they are back", server, *clients)
+        goes_on()
+        self.assertGreaterEqual(self.lanes(server)[0]["dialects"]["moves_made"], 4 + 2)
         for program in (*clients, server):
             self.assertIsNone(program.wait(0), program.story())
 

@@ -57,6 +57,8 @@ GsiDesk::Decision GsiDesk::judge(const wire::Flow& flow, std::string_view datagr
   const auto bytes = std::as_bytes(std::span(datagram.data(), datagram.size()));
   if (parse_gsi(flow, bytes, mad) != Refusal::none) return {};
   if (wire::VendorMad v; wire::parse_vendor(mad, v) == Refusal::none) return judge_vendor(flow, v, present);
+  // About a connection that runs: its lane knows.
+  if (wire::MoveMad m; wire::parse_move(mad, m) == Refusal::none) return {wire::lane_number(m.about), {}};
   if (wire::CmMessage m; wire::parse_cm(mad, m) == Refusal::none) return judge_cm(flow, m, services, present);
   return {};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "wire/cm.h"
+#include "wire/move.h"
 #include "wire/vendor_mad.h"
 #include "world/real/broker/gsi.h"
 #include "world/real/broker/peer_table.h"

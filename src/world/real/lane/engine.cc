@@ -25,6 +25,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
       port_(settings.wire, broker_),
       inspection_(port_),
       negotiation_(versions_of(settings)),
+      moves_(device_, *this, roles_.has(wire::StarRoles::kChooses) ? settings.stateless_beyond : 0),
       effects_(device_, port_, inspection_, owner, journal_, clock_),
       card_(device_.card(), effects_) {
   journal_.set_slots(device_.card().contexts.size());
@@ -290,6 +291,7 @@ void Lane::Engine::on_time(Time now) {
     device_.stateless()->on_time(now);
   serve_losses();
   negotiate(now);
+  moves_.on_time(now);
   if (device_.doorbells_waiting()) deliver_doorbells(now);  // of those that need not wait for an answer any longer
   if (inspection_.is_on()) {
     const auto take = [this](const auto& flow, auto datagram, DatagramTraits how) { this->take(flow, datagram, how); };

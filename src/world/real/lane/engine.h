@@ -21,6 +21,7 @@
 #include "world/real/lane/effects.h"
 #include "world/real/lane/lane.h"
 #include "world/real/lane/negotiation.h"
+#include "world/real/lane/role_moves.h"
 #include "world/real/lane/stats.h"
 #include "world/real/os/lane_clock.h"
 #include "world/real/os/lane_thread.h"
@@ -28,7 +29,7 @@
 
 namespace weft::real {
 
-class Lane::Engine : public PrintsStats {
+class Lane::Engine : public PrintsStats, private host::MoverWorld {
  public:
   Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock);
   ~Engine() override;
@@ -56,6 +57,7 @@ class Lane::Engine : public PrintsStats {
   void armed();
   void flush();
   void abandon();
+  [[nodiscard]] MoveCounts moves() const { return {moves_.made(), moves_.refused()}; }
   void send_mad(const wire::Address& from, const wire::Address& to, std::span<const std::byte> mad);
   [[nodiscard]] std::string report(const std::string& question);
   [[nodiscard]] nlohmann::json explain(wire::Qpn qpn);
@@ -96,7 +98,8 @@ class Lane::Engine : public PrintsStats {
   [[nodiscard]] Time next_deadline() const {
     const host::StatelessSide* const stateless = device_.stateless();
     return std::min({card_.next_deadline(), inspection_.next_deadline(), negotiation_.next_deadline(),
-                     broker_return_.next_try(), stateless == nullptr ? kNever : stateless->next_deadline()});
+                     moves_.next_deadline(), broker_return_.next_try(),
+                     stateless == nullptr ? kNever : stateless->next_deadline()});
   }
   // May what comes and goes through rings do so without anybody's knowing the time?
   [[nodiscard]] bool is_timeless() const { return port_.has_rings() && !inspection_.is_on(); }
@@ -139,6 +142,18 @@ class Lane::Engine : public PrintsStats {
   [[nodiscard]] bool heard_about_dialect(const wire::Flow& flow, std::span<const std::byte> mad);
   [[nodiscard]] bool is_credible(const wire::Flow& flow, const wire::VendorMad& question);
 
+  // -- moves of running connections (engine_moves.cc) --
+  void say(const host::QueuePair& qp, const wire::MoveMad& m) override;
+  [[nodiscard]] bool agrees(const host::QueuePair& qp, const wire::MoveMad& asked) override;
+  void prepare(host::StarRole role) override {
+    if (role != host::StarRole::none) play_from_now(role);
+  }
+  void moved(host::QueuePair& qp) override;
+  void refused(host::QueuePair&) override { moves_.count_refused(); }
+  void lost_peer(host::QueuePair& qp) override;
+  void send_move(const wire::Address& from, const wire::Address& to, const wire::MoveMad& m);
+  void hear_move(const wire::Flow& flow, const wire::MoveMad& m);
+
   // -- the lane's thread (engine_thread.cc) --
   [[nodiscard]] bool start_thread();
   void run();
@@ -169,6 +184,7 @@ class Lane::Engine : public PrintsStats {
   Inspection inspection_;
   Journal journal_;
   Negotiation negotiation_;
+  RoleMoves moves_;
   Effects effects_;
   nic::Card<Effects> card_;
   std::array<wire::Packet, kBatch> batch_;

@@ -81,7 +81,9 @@ void Lane::Engine::learn_of(const nic::StatelessBlock& block) {
 // Whoever asks about us hears how many connections we have.
 void Lane::Engine::note_state(Time now, std::uint32_t slot, const nic::Context& c) {
   journal_.note_state(now, slot, c.qpn, c.state);
-  if (port_.is_open()) shared_status_->connections.store(device_.connections(), std::memory_order_relaxed);
+  if (!port_.is_open()) return;
+  shared_status_->connections.store(device_.connections(), std::memory_order_relaxed);
+  moves_.note(now);
 }
 
 // Nothing waits for the answer: if the peer is what it should be, it has heard of us when the answer comes.
@@ -262,8 +264,13 @@ void Lane::Engine::settle_dialect(const Negotiation::Settled& settled) {
 // peer speaks. Our broker has answered that already.
 bool Lane::Engine::heard_about_dialect(const wire::Flow& flow, std::span<const std::byte> mad) {
   wire::VendorMad m;
-  if (wire::parse_vendor(mad, m) != Refusal::none) return false;
   const Time now = clock_now();
+  if (wire::MoveMad move; wire::parse_move(mad, move) == Refusal::none) {
+    hear_move(flow, move);
+    if (device_.doorbells_waiting()) rang();
+    return true;
+  }
+  if (wire::parse_vendor(mad, m) != Refusal::none) return false;
   if (m.is_answer) {
     settle_dialect(negotiation_.on_answer(now, flow.source, m));
   } else if ((settings_.transport == TransportChoice::automatic || roles_.any()) && is_credible(flow, m)) {

@@ -29,6 +29,7 @@ void Lane::flush() { engine_->flush(); }
 void Lane::abandon() { engine_->abandon(); }
 void Lane::armed() { engine_->armed(); }
 void Lane::rest() { engine_->rest(); }
+Lane::MoveCounts Lane::moves() const { return engine_->moves(); }
 std::uint8_t Lane::number() const { return engine_->lane_number(); }
 
 tl::expected<std::uint16_t, Trouble> Lane::bind_service(std::uint16_t space, const wire::Address& address,

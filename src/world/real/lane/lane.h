@@ -47,6 +47,12 @@ class Lane {
   void flush();   // what is owed to others leaves now: before a queue pair, or the program, ends
   void armed();   // somebody will sleep until an event comes: the background thread takes over
 
+  // How often a connection has begun to speak something else while it ran, or this side has wanted that in vain.
+  struct MoveCounts {
+    std::uint64_t made = 0, refused = 0;
+  };
+  [[nodiscard]] MoveCounts moves() const;
+
   // In a child process, which has no part in its parent's card: lets go of the network. Nothing may be called
   // afterwards.
   void abandon();

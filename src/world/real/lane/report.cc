@@ -33,14 +33,14 @@ nlohmann::json counters_of(const nic::Counters& counters) {
   return out;
 }
 
-// How many reliable connections speak what.
-nlohmann::json dialects_of(const host::Device& device) {
+// How many reliable connections speak what, and how often one has begun to speak something else while it ran.
+nlohmann::json dialects_of(const host::Device& device, const RoleMoves& moves) {
   std::array<std::uint32_t, std::size(kDialects)> counts{};
   device.for_each_qp([&](const host::QueuePair& qp) {
     const nic::Context& c = qp.context();
     if (c.service == wire::Service::rc) ++counts[static_cast<std::size_t>(c.dialect)];
   });
-  nlohmann::json out = nlohmann::json::object();
+  nlohmann::json out{{"moves_made", moves.made()}, {"moves_refused", moves.refused()}};
   for (std::size_t i = 0; i < counts.size(); ++i) out[fmt::format("connections_{}", kDialects[i])] = counts[i];
   return out;
 }
@@ -48,7 +48,7 @@ nlohmann::json dialects_of(const host::Device& device) {
 nlohmann::json json_of(const host::QueuePair& qp) {
   const nic::Context& c = qp.context();
   nlohmann::json out{{"qpn", qp.qpn().raw()},
-                     {"state", kStates[static_cast<std::size_t>(c.state)]},
+                     {"state", kStates[static_cast<std::size_t>(qp.state())]},
                      {"service", c.service == wire::Service::rc   ? "RC"
                                  : c.service == wire::Service::uc ? "UC"
                                                                   : "UD"},
@@ -187,7 +187,7 @@ std::string Lane::Engine::report(const std::string& question) {
                  {"not_handed_on", not_handed_on_},
                  {"local_peers", port_.local_peers()},
                  {"driver", policy_.program_drives() ? "program" : "thread"}};
-  out["dialects"] = dialects_of(device_);
+  out["dialects"] = dialects_of(device_, moves_);
   if (question == "qps") {
     nlohmann::json qps = nlohmann::json::array();
     device_.for_each_qp([&](const host::QueuePair& qp) { qps.push_back(json_of(qp)); });
