@@ -57,7 +57,8 @@ struct MoveMad {
   friend constexpr bool operator==(const MoveMad&, const MoveMad&) = default;
 };
 
-// Refuses what is not 256 bytes (mad_bad_size), and what no side of a move says (mad_not_weft).
+// Refuses what is not 256 bytes (mad_bad_size), what no side of a move says (mad_not_weft), and what somebody says who
+// means another srnic (mad_bad_versions).
 [[nodiscard]] constexpr Refusal parse_move(std::span<const std::byte> mad, MoveMad& out) {
   if (mad.size() != kMadBytes) return Refusal::mad_bad_size;
   const MadHeader header = MadHeader::decode(mad.first<MadHeader::kBytes>());
@@ -77,6 +78,7 @@ struct MoveMad {
       is_star != (target.asker != MoveTarget::Asker::neither)) {
     return Refusal::mad_not_weft;
   }
+  if (get<std::uint8_t, 11>(b) != kDialectVersions.highest) return Refusal::mad_bad_versions;
   out = {.kind = static_cast<MoveMad::Kind>(kind),
          .target = target,
          .numbers = {.sends = get<std::uint32_t, 28>(b),
@@ -103,6 +105,7 @@ constexpr void encode_move(const MoveMad& m, std::uint64_t transaction, std::spa
   put<std::uint8_t, 8>(b, static_cast<std::uint8_t>(m.kind));
   put<std::uint8_t, 9>(b, static_cast<std::uint8_t>(m.target.dialect));
   put<std::uint8_t, 10>(b, static_cast<std::uint8_t>(m.target.asker));
+  put<std::uint8_t, 11>(b, kDialectVersions.highest);
   put<std::uint32_t, 12>(b, m.from.raw());
   put<std::uint32_t, 16>(b, m.about.raw());
   put<std::uint32_t, 20>(b, m.connections);

@@ -62,6 +62,7 @@ TEST(MoveMad, ThatNobodySaysIsRefused) {
   EXPECT_EQ(with(9, static_cast<std::uint8_t>(Dialect::roce)), Refusal::mad_not_weft) << "roce has no roles";
   EXPECT_EQ(with(10, 0), Refusal::mad_not_weft) << "StaR without roles";
   EXPECT_EQ(with(10, 3), Refusal::mad_not_weft) << "no such role";
+  EXPECT_EQ(with(11, kDialectVersions.highest + 1), Refusal::mad_bad_versions);
 }
 
 TEST(MoveMad, IsNoQuestionOfADialectAndTheOtherWayRound) {

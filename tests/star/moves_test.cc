@@ -301,6 +301,32 @@ TEST_P(Moving, LetsAProgramDrainItsSendQueue) {
   collect();
 }
 
+// A state of an earlier time in StaR, which says where completions went then, comes when the connection is there again.
+TEST_P(Moving, TakesNoStateOfAnEarlierTime) {
+  begin();
+  move(1, StarRole::stateless);
+  const std::uint32_t era = end(0).context().link->era;
+  move(0, StarRole::none);
+  move(1, StarRole::stateless);
+  const nic::StarLink& link = *end(0).context().link;
+  EXPECT_NE(link.era, era);
+  const wire::Capability control = link.control;
+  wire::Headers h;
+  h.bth.opcode = wire::Opcode::star_wqep;
+  h.bth.destination = end(0).qp().qpn();
+  h.bth.solicited = true;
+  std::array<std::byte, wire::StarInitial::kBytes> payload;
+  wire::star_write(payload.data(), wire::StarInitial{.qpn = end(1).qp().qpn(), .block = 77, .era = era});
+  const std::uint64_t refused = bed->node(0).counted(Refusal::star_not_migrated);
+  inject(*bed, {.source = bed->node(1).host.address(), .destination = bed->node(0).host.address()}, h, payload, 1);
+  EXPECT_TRUE(bed->run());
+  EXPECT_EQ(bed->node(0).counted(Refusal::star_not_migrated), refused + 1);
+  EXPECT_EQ(link.control.base, control.base);
+  for (Traffic& t : traffic) t.post();
+  EXPECT_TRUE(bed->run());
+  collect();
+}
+
 // Packets of what was spoken before come late, and change nothing.
 TEST_P(Moving, TakesNoPacketOfAnEarlierDialect) {
   begin();

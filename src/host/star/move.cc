@@ -4,7 +4,7 @@ namespace weft::host {
 
 void Move::enter(Phase phase, Time now, Time limit) {
   phase_ = phase;
-  until_ = phase == Phase::idle ? kNever : now + limit;
+  until_ = phase == Phase::idle || limit == kNever ? kNever : now + limit;
   wait_ = times_.first;
   look_ = times_.look;
   again_ = phase == Phase::idle ? kNever : now + wait_;
@@ -161,8 +161,11 @@ Move::Orders Move::go_on(Time now, const Own& own) {
 
 Move::Orders Move::on_time(Time now, const Own& own) {
   if (phase_ == Phase::idle || now < next_) return {};
+  const bool has_no_way_back = phase_ == Phase::committing || phase_ == Phase::changed;
+  // While nobody looked at the time nobody heard the peer either.
+  if (has_no_way_back && until_ != kNever) until_ += now - next_;
   const bool over = now >= until_;
-  if (phase_ == Phase::committing || phase_ == Phase::changed) {
+  if (has_no_way_back) {
     if (over) {
       enter(Phase::idle, now, 0);
       return {.breaks = true};

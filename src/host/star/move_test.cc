@@ -302,6 +302,31 @@ TEST(Move, BreaksOnlyWhenThePeerIsSilentBehindTheLastStep) {
   }
 }
 
+TEST(Move, ThatNobodyLookedAfterForAWhileDoesNotBlameThePeer) {
+  Move move(kTimes, 10, true);
+  const std::uint32_t generation = move.begin(0, kStar).says->generation;
+  const Move::Own quiet{.is_willing = true, .is_quiet = true};
+  (void)move.hear(1, quiet, {.kind = MoveMad::Kind::ready, .generation = generation});
+  ASSERT_EQ(move.phase(), Phase::committing);
+  const Time later = 3 * kTimes.patience;
+  EXPECT_FALSE(move.on_time(later, quiet).breaks);
+  bool breaks = false;
+  Time now = later;
+  for (; !breaks; now = move.next_deadline()) breaks = move.on_time(now, quiet).breaks;
+  EXPECT_GE(now, later + kTimes.patience - 100);
+}
+
+TEST(Move, WaitsForEverIfItsProgramWantsThat) {
+  MoveTimes times = kTimes;
+  times.patience = kNever;
+  Move move(times, 10, true);
+  const std::uint32_t generation = move.begin(0, kStar).says->generation;
+  const Move::Own quiet{.is_willing = true, .is_quiet = true};
+  (void)move.hear(1, quiet, {.kind = MoveMad::Kind::ready, .generation = generation});
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(move.on_time(move.next_deadline(), quiet).breaks);
+  EXPECT_EQ(move.phase(), Phase::committing);
+}
+
 std::string in_words(const Faults& faults) {
   std::string out;
   for (const auto& [which, f] : faults) {

@@ -31,8 +31,16 @@ StarRole Mover::role_in(const MoveTarget& target, bool is_asker) {
   return is_stateless ? StarRole::stateless : StarRole::stateful;
 }
 
+// Who waits for a silent peer for longer than usual, or for ever, does so here, too.
 Move& Mover::part_of(QueuePair& qp) {
-  return qp.begin_moves(times_, wins_ties(qp, device_.config().gids[qp.context().gid_index]));
+  if (qp.move() != nullptr) return *qp.move();
+  const nic::Context& c = qp.context();
+  MoveTimes times = times_;
+  times.patience = c.ack_timeout == 0
+                       ? kNever
+                       : std::max(times.patience,
+                                  nic::star_patience(device_.card().config.ack_timeout(c.ack_timeout), c.retry_count));
+  return qp.begin_moves(times, wins_ties(qp, device_.config().gids[c.gid_index]));
 }
 
 Move::Own Mover::own(const QueuePair& qp, StarRole role) {

@@ -68,6 +68,19 @@ TEST_F(Desk, HandsOnOffersAndAnswersQuestions) {
   }
 }
 
+// What is said of a connection that moves is its lane's to answer.
+TEST_F(Desk, HandsOnMoves) {
+  const wire::Flow flow{.source = kPeer, .destination = kOwn, .source_port = wire::kRocePort};
+  std::array<std::byte, wire::kMadBytes> mad{};
+  wire::encode_move({.kind = wire::MoveMad::Kind::cancel, .about = wire::Qpn(std::uint32_t{kLane} << wire::kLaneShift)},
+                    1, mad);
+  const auto bytes = build_gsi(flow, 0, mad);
+  const std::string_view text(static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size());
+  const GsiDesk::Decision d = desk.judge(flow, text, services, present);
+  EXPECT_EQ(d.lane_number, kLane);
+  EXPECT_FALSE(d.reply.has_value());
+}
+
 TEST_F(Desk, SaysGoodbyeForAKilledProgram) {
   for (std::uint32_t nth = 0; nth < 5; ++nth) accept(kPeer, nth);
   EXPECT_EQ(told(kPeer), 5U);
