@@ -21,6 +21,10 @@ enum class Opcode : std::uint8_t {
   rc_read_response_only = 0x10,
   rc_ack = 0x11, rc_atomic_ack = 0x12, rc_compare_swap = 0x13, rc_fetch_add = 0x14,
   rc_send_last_invalidate = 0x16, rc_send_only_invalidate = 0x17,
+  // Calls of kernels (StRoM) and what answers them, between Weft cards only: to others some of these mean FLUSH and
+  // ATOMIC WRITE.
+  rc_rpc = 0x18, rc_rpc_write_first = 0x19, rc_rpc_write_middle = 0x1A, rc_rpc_write_last = 0x1B,
+  rc_rpc_write_only = 0x1C, rc_reply = 0x1D, rc_reply_imm = 0x1E,
   uc_send_first = 0x20, uc_send_middle = 0x21, uc_send_last = 0x22, uc_send_last_imm = 0x23,
   uc_send_only = 0x24, uc_send_only_imm = 0x25,
   uc_write_first = 0x26, uc_write_middle = 0x27, uc_write_last = 0x28, uc_write_last_imm = 0x29,
@@ -42,6 +46,9 @@ enum class Opcode : std::uint8_t {
   srnic_response_ack = 0xDE,
   // With an ACK for what the other side has sent: + 0x20.
   srnic_send_only_srnic_ack = 0xE4, srnic_write_only_srnic_ack = 0xEA,
+  // Calls and their replies: + 0xE0.
+  srnic_rpc = 0xF8, srnic_rpc_write_first = 0xF9, srnic_rpc_write_middle = 0xFA, srnic_rpc_write_last = 0xFB,
+  srnic_rpc_write_only = 0xFC, srnic_reply = 0xFD, srnic_reply_imm = 0xFE,
   // StaR's packets (wire/star.h). They have ports and headers of their own: no BTH has these opcodes. To a stateless
   // card:
   star_rd = 0xF0, star_gd = 0xF1, star_cqep = 0xF2, star_ea = 0xF3,
@@ -55,7 +62,7 @@ enum class Service : std::uint8_t { none, rc, uc, ud, cnp, stateless };
 // clang-format off
 enum class Verb : std::uint8_t {
   none, send, write, read_request, read_response, ack, atomic_ack, compare_swap, fetch_add, response_ack, probe,
-  response_probe, cnp, star,
+  response_probe, cnp, star, rpc, rpc_write, reply,
 };
 // clang-format on
 // Where in its message a packet stands. Requests and responses of one packet are `only`.
@@ -112,11 +119,30 @@ constexpr void add_send_and_write(std::array<OpcodeInfo, 256>& table, std::size_
   }
 }
 
-// From an RC packet to its srnic sibling: each has a Sequence, WRITEs have a target, acknowledgements an SrnicAck.
+// Calls of kernels, which travel as WRITEs do: only the packet that opens one says which kernel it is for.
+constexpr void add_calls(std::array<OpcodeInfo, 256>& table) {
+  constexpr std::string_view kNames[] = {
+      "RC RPC",   "RC RPC WRITE first",     "RC RPC WRITE middle", "RC RPC WRITE last", "RC RPC WRITE only",
+      "RC REPLY", "RC REPLY with immediate"};
+  constexpr std::array kVerbs{Verb::rpc,       Verb::rpc_write, Verb::rpc_write, Verb::rpc_write,
+                              Verb::rpc_write, Verb::reply,     Verb::reply};
+  constexpr std::array kSteps{Step::only, Step::first, Step::middle, Step::last, Step::only, Step::only, Step::only};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    OpcodeInfo o{.service = Service::rc, .verb = kVerbs[i], .step = kSteps[i]};
+    o.reth = o.starts();
+    o.immediate = i == 6;
+    o.payload = true;
+    o.name = kNames[i];
+    table[0x18 + i] = o;
+  }
+}
+
+// From an RC packet to its srnic sibling: each has a Sequence; WRITEs, calls and replies have a target; ACKs have an
+// SrnicAck.
 constexpr OpcodeInfo srnic_sibling(OpcodeInfo o, std::string_view name) {
   o.dialect = Dialect::srnic;
   o.sequence = true;
-  if (o.verb == Verb::write) {
+  if (o.verb == Verb::write || o.verb == Verb::rpc || o.verb == Verb::rpc_write || o.verb == Verb::reply) {
     o.reth = false;
     o.target = true;
   }
@@ -154,6 +180,14 @@ constexpr void add_srnic(std::array<OpcodeInfo, 256>& table) {
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     if (table[i].known()) table[0xC0 + i] = srnic_sibling(table[i], kNames[i]);
   }
+  constexpr std::string_view kCalls[] = {"srnic RPC",
+                                         "srnic RPC WRITE first",
+                                         "srnic RPC WRITE middle",
+                                         "srnic RPC WRITE last",
+                                         "srnic RPC WRITE only",
+                                         "srnic REPLY",
+                                         "srnic REPLY with immediate"};
+  for (std::size_t i = 0; i < std::size(kCalls); ++i) table[0xF8 + i] = srnic_sibling(table[0x18 + i], kCalls[i]);
   table[0xDE] = table[0xD1];
   table[0xDE].verb = Verb::response_ack;
   table[0xDE].name = "srnic RESPONSE ACK";
@@ -230,6 +264,7 @@ constexpr std::array<OpcodeInfo, 256> make_opcodes() {
   for (std::size_t i = 0x64; i <= 0x65; ++i) table[i].deth = table[i].payload = true;
   at(Opcode::cnp) = {.service = Service::cnp, .verb = Verb::cnp, .step = Step::only, .name = "CNP"};
 
+  add_calls(table);
   add_srnic(table);
   for (auto& o : table) {
     if (o.known()) o.header_bytes = header_bytes(o);

@@ -39,6 +39,9 @@ enum class Refusal : std::uint8_t {
   star_cq_full,
   star_ghost, star_work_ahead, star_work_again, star_not_migrated, star_peer_gone, star_no_partner,
   star_not_registered,
+  // Calls of kernels.
+  kernel_off, kernel_bad_call, kernel_busy, kernel_unknown, kernel_failed, kernel_stopped, kernel_reply_too_long,
+  kernel_ahead, kernel_bad_reply,
   count_,
 };
 // clang-format on
@@ -155,6 +158,16 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::star_peer_gone, {"star_peer_gone", "the stateless side's queue pair has broken"}},
     {Refusal::star_no_partner, {"star_no_partner", "the peer's card does not play the other role of StaR"}},
     {Refusal::star_not_registered, {"star_not_registered", "StaR work for memory that no rule of its peer opens"}},
+    {Refusal::kernel_off, {"kernel_off", "call of a kernel on a queue pair that serves no calls"}},
+    {Refusal::kernel_bad_call, {"kernel_bad_call", "call that does not begin with where its answer goes"}},
+    {Refusal::kernel_busy, {"kernel_busy", "call that must wait: as many are under way as may be"}},
+    {Refusal::kernel_unknown, {"kernel_unknown", "call of a kernel that this card does not have"}},
+    {Refusal::kernel_failed, {"kernel_failed", "kernel that could not do what it was called for, and says so"}},
+    {Refusal::kernel_stopped, {"kernel_stopped", "kernel that took more steps than it may"}},
+    {Refusal::kernel_reply_too_long,
+     {"kernel_reply_too_long", "kernel whose answer is longer than its caller has room for, or than a step may add"}},
+    {Refusal::kernel_ahead, {"kernel_ahead", "call or answer ahead of its turn: it counts as lost"}},
+    {Refusal::kernel_bad_reply, {"kernel_bad_reply", "answer of a kernel that is shorter than its head"}},
 };
 
 // Every value has its line, at its own place.

@@ -73,6 +73,13 @@ inline const std::vector<OpcodeLine>& lines() {
       {0x14, Service::rc, Verb::fetch_add, Step::only, {atomic}, false},
       {0x16, Service::rc, Verb::send, Step::last, {ieth}, true},
       {0x17, Service::rc, Verb::send, Step::only, {ieth}, true},
+      {0x18, Service::rc, Verb::rpc, Step::only, {reth}, true},
+      {0x19, Service::rc, Verb::rpc_write, Step::first, {reth}, true},
+      {0x1A, Service::rc, Verb::rpc_write, Step::middle, {}, true},
+      {0x1B, Service::rc, Verb::rpc_write, Step::last, {}, true},
+      {0x1C, Service::rc, Verb::rpc_write, Step::only, {reth}, true},
+      {0x1D, Service::rc, Verb::reply, Step::only, {reth}, true},
+      {0x1E, Service::rc, Verb::reply, Step::only, {reth, immediate}, true},
       {0x20, Service::uc, Verb::send, Step::first, {}, true},
       {0x21, Service::uc, Verb::send, Step::middle, {}, true},
       {0x22, Service::uc, Verb::send, Step::last, {}, true},
@@ -116,6 +123,13 @@ inline const std::vector<OpcodeLine>& lines() {
       {0xDE, Service::rc, Verb::response_ack, Step::only, {sequence, srnic_ack}, false},
       {0xE4, Service::rc, Verb::send, Step::only, {sequence, srnic_ack}, true},
       {0xEA, Service::rc, Verb::write, Step::only, {sequence, target, srnic_ack}, true},
+      {0xF8, Service::rc, Verb::rpc, Step::only, {sequence, target}, true},
+      {0xF9, Service::rc, Verb::rpc_write, Step::first, {sequence, target}, true},
+      {0xFA, Service::rc, Verb::rpc_write, Step::middle, {sequence, target}, true},
+      {0xFB, Service::rc, Verb::rpc_write, Step::last, {sequence, target}, true},
+      {0xFC, Service::rc, Verb::rpc_write, Step::only, {sequence, target}, true},
+      {0xFD, Service::rc, Verb::reply, Step::only, {sequence, target}, true},
+      {0xFE, Service::rc, Verb::reply, Step::only, {sequence, target, immediate}, true},
   };
   return kLines;
 }
