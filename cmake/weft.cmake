@@ -107,7 +107,7 @@ endfunction()
 
 function(weft_link target scope)
   foreach(dep IN LISTS ARGN)
-    if(dep MATCHES "^(base|wire|nic|host|native|cm|faults|direct|sim|lab|real_parts|real|verbs|storage)$")
+    if(dep MATCHES "^(base|wire|nic|kernels|host|native|cm|faults|direct|sim|lab|real_parts|real|verbs|storage)$")
       set(dep "weft::${dep}")
     endif()
     target_link_libraries(${target} ${scope} ${dep})

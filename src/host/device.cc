@@ -246,6 +246,8 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   if (l.send_sges > config_.max_sges || l.receive_sges > config_.max_sges) return Error::limit_exceeded;
   if (l.inline_bytes > config_.max_inline) return Error::limit_exceeded;
   if (o.role != StarRole::none && o.service != wire::Service::rc) return Error::not_supported;
+  if (o.serves_calls != 0 && (o.service != wire::Service::rc || o.role != StarRole::none)) return Error::not_supported;
+  if (o.serves_calls > kMostCalls) return Error::limit_exceeded;
   if (o.role != StarRole::stateless) return Error::none;
   if (o.srq != nullptr) return Error::not_supported;  // a card without state cannot share one
   return fits_stateless(o) ? Error::none : Error::limit_exceeded;
@@ -325,6 +327,7 @@ Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& wanted) {
   QpOptions options = wanted;
   if (options.role == StarRole::none && options.service == wire::Service::rc) options.role = config_.role;
   if (const Error e = judge_qp(domain, options); e != Error::none) return fail(e);
+  if (options.serves_calls != 0) begin_kernels();
   QueuePair* made = nullptr;
   if (options.role == StarRole::stateless) {
     const auto stateless = create_stateless(domain, options);

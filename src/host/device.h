@@ -42,7 +42,8 @@ struct DeviceConfig {
 };
 
 using Domain = std::uint32_t;
-inline constexpr Domain kMaxDomains = 1U << 16;  // as many as a context has numbers for
+inline constexpr std::uint32_t kMostCalls = 1024;  // of a queue pair at once
+inline constexpr Domain kMaxDomains = 1U << 16;    // as many as a context has numbers for
 
 struct RegionOptions {
   std::byte* memory = nullptr;
@@ -137,6 +138,12 @@ class Device {
   }
   [[nodiscard]] const Retransmission& retransmission() const { return retransmission_; }
 
+  // -- kernels (nic/kernels): functions of the program's that peers may call, by their op-code --
+  // Replaces the one of this op-code. Calls that have begun end with the kernel that they began with.
+  Error deploy(const nic::Kernel& kernel);
+  Error remove_kernel(std::uint64_t opcode);
+  [[nodiscard]] std::vector<nic::Kernel> kernels() const;
+
   // -- doorbells --
   void ring(nic::Context& c) {
     if (c.stateless()) [[unlikely]]
@@ -202,8 +209,11 @@ class Device {
   nic::Slots qp_slots_, cq_slots_, srq_slots_;
   std::vector<wire::Qpn> last_qpns_;                      // of each slot's last owner
   std::uint32_t qpn_prefix_ = 0, qpn_noise_ = 0xFF'FFFF;  // fixed bits; bits that are free to choose
-  std::unique_ptr<StatelessSide> stateless_;              // outlives its queue pairs
-  std::uint32_t connections_ = 0;                         // reliable queue pairs
+  void begin_kernels();
+  std::unique_ptr<nic::KernelTable> kernels_;  // outlives queue pairs that are served by them
+  std::unique_ptr<nic::DeployedKernel> no_kernel_;
+  std::unique_ptr<StatelessSide> stateless_;  // outlives its queue pairs
+  std::uint32_t connections_ = 0;             // reliable queue pairs
   std::vector<std::unique_ptr<QueuePair>> qps_;
   std::map<std::uint32_t, std::unique_ptr<QueuePair>> stateless_qps_;  // made so, by number
   std::vector<std::unique_ptr<CompletionQueue>> cqs_;

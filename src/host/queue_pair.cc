@@ -59,6 +59,11 @@ void QueuePair::make_rings() {
   const std::size_t send_stride = nic::entry_stride<nic::Work>(l.send_sges, l.inline_bytes);
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
+  if (options_.serves_calls != 0) {
+    calls_ = std::make_unique<nic::KernelServer>(options_.serves_calls);
+    // One half is the program's, who may have to leave some of it to the card for a while; the card has the other.
+    options_.limits.send_entries = 2 * std::bit_ceil(options_.limits.send_entries + calls_->places());
+  }
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
   sq_ = make_ring(device_, send_stride * options_.limits.send_entries);
   if (options_.srq == nullptr) rq_ = make_ring(device_, receive_stride * options_.limits.receive_entries);
@@ -69,6 +74,7 @@ void QueuePair::make_rings() {
 }
 
 QueuePair::~QueuePair() {
+  if (calls_) calls_->abandon();
   release_recovery();
   release_held_receive();
   options_.send_cq->purge(qpn_);
@@ -129,8 +135,12 @@ void QueuePair::reset() {
   c.signal_all = options_.signal_all;
   c.sq = sq_.data();
   c.sq_stride = send_stride;
-  c.max_send_sges = static_cast<std::uint8_t>(options_.limits.send_sges);
+  c.max_send_sges = static_cast<std::uint8_t>(options_.limits.send_sges) & 0x3F;
   c.max_inline = static_cast<std::uint16_t>(options_.limits.inline_bytes);
+  c.may_call = options_.may_call ? 1 : 0;
+  c.serves = calls_ ? 1 : 0;
+  c.calls = calls_.get();
+  if (calls_) calls_->abandon();
   c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries));
   c.rq = rq_.data();
   c.rq_stride = receive_stride;
@@ -183,7 +193,8 @@ void QueuePair::decide(nic::Dialect dialect) {
 bool QueuePair::may_choose_role() const {
   const nic::Context& c = *context_;
   const bool open = c.dialect == nic::Dialect::undecided || (c.by_agreement && !c.established);
-  return open && options_.role == StarRole::none && (c.state == QpState::rtr || c.state == QpState::rts);
+  return open && options_.role == StarRole::none && !has_kernels(options_) &&
+         (c.state == QpState::rtr || c.state == QpState::rts);
 }
 
 bool QueuePair::may_be_stateless() const {
@@ -288,7 +299,8 @@ bool QueuePair::may_move() const {
 }
 
 bool QueuePair::may_move_to(StarRole role) const {
-  return may_move() && (role != StarRole::stateless || (fits_stateless(options_) && device_.has_room_for_stateless()));
+  return may_move() && !has_kernels(options_) &&
+         (role != StarRole::stateless || (fits_stateless(options_) && device_.has_room_for_stateless()));
 }
 
 void QueuePair::hold() {

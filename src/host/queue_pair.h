@@ -35,7 +35,13 @@ struct QpOptions {
   CompletionQueue* receive_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;
   StarRole role = StarRole::none;
+  // RC: the peer may call this card's kernels, so many at once; and the peer is a card whose kernels may be called.
+  std::uint32_t serves_calls = 0;
+  bool may_call = false;
 };
+
+// Kernels are called in roce and srnic alone.
+[[nodiscard]] inline bool has_kernels(const QpOptions& o) { return o.serves_calls != 0 || o.may_call; }
 
 // A stateless side has no shared receive queue, and what its entries name has to fit into a packet.
 [[nodiscard]] inline bool fits_stateless(const QpOptions& o) {
@@ -88,7 +94,7 @@ class QueuePair {
 
   // Host memory that the queue pair takes: its rings, and the READs and atomics that it remembers.
   [[nodiscard]] std::size_t ring_bytes() const {
-    return sq_.size() + rq_.size() + saved_.size() * sizeof(nic::SavedResponse);
+    return sq_.size() + rq_.size() + saved_.size() * sizeof(nic::SavedResponse) + (calls_ ? calls_->bytes() : 0);
   }
 
   // All or nothing: a refused call changes nothing.
@@ -181,9 +187,10 @@ class QueuePair {
   std::vector<nic::SavedResponse> saved_;
   nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
   std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
-  bool by_agreement_ = false;             // it became one of them, and is that until it is reset
-  bool is_held_ = false;                  // for a move; and meanwhile:
-  bool drains_ = false;                   //   its program has put it into SQD
+  std::unique_ptr<nic::KernelServer> calls_;
+  bool by_agreement_ = false;  // it became one of them, and is that until it is reset
+  bool is_held_ = false;       // for a move; and meanwhile:
+  bool drains_ = false;        //   its program has put it into SQD
   std::unique_ptr<Move> move_;
 };
 

@@ -18,6 +18,15 @@
 
 namespace weft::host {
 
+// Calls of the peer's kernels. What only the card posts is no program's.
+[[nodiscard]] inline Error judge_call(const nic::Context& c, nic::WorkKind kind, std::uint64_t length) {
+  if (!nic::is_call(kind)) return Error::invalid_argument;
+  if (c.service != wire::Service::rc || !c.may_call || c.dialect == nic::Dialect::star) return Error::not_supported;
+  if (kind == nic::WorkKind::rpc_write) return Error::none;
+  if (length < sizeof(nic::CallHead)) return Error::invalid_argument;
+  return length > nic::path_mtu(c) ? Error::limit_exceeded : Error::none;
+}
+
 template <class Source>
 [[nodiscard]] Error judge_work(const nic::Context& c, const nic::PortAttributes& port, const Source& from,
                                std::uint64_t& length) {
@@ -39,6 +48,8 @@ template <class Source>
     }
   }
   if (length > nic::kMaxMessage) return Error::invalid_argument;
+  if (kind >= nic::WorkKind::rpc) [[unlikely]]
+    return judge_call(c, kind, length);
   if (c.service == wire::Service::ud) [[unlikely]] {
     if (kind != nic::WorkKind::send && kind != nic::WorkKind::send_immediate) return Error::invalid_argument;
     return port.reaches(from.to().destination, from.to().gid_index) ? Error::none : Error::invalid_argument;
@@ -58,7 +69,7 @@ template <class Source>
     return Error::bad_state;
   std::uint64_t length = 0;
   if (const Error e = judge_work(c, port, from, length); e != Error::none) return e;
-  if (c.sq_posted - c.sq_done == 1U << c.sq_shift) [[unlikely]]
+  if (c.sq_posted - c.sq_done >= 1U << (c.sq_shift - c.serves)) [[unlikely]]
     return Error::queue_full;
 
   std::byte* const entry = nic::ring_entry(c.sq, c.sq_posted, c.sq_shift, c.sq_stride);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/prefetch.h"
+#include "nic/rc/calls.h"
 #include "nic/rc/peer_traffic.h"
 #include "nic/reveal.h"
 #include "nic/ring_entry.h"
@@ -196,6 +197,8 @@ class Card {
     if (c.service == wire::Service::ud) {
       datagrams_.turn(c, budget);
     } else {
+      if (c.serves && Calls<W>::has_turn(c)) [[unlikely]]
+        calls_.turn(c, budget);
       with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
       settle_account(core_, c, true);
     }
@@ -208,6 +211,8 @@ class Card {
   [[nodiscard]] bool is_ready(Context& c) {
     if (c.service == wire::Service::ud) return c.sq_next != c.sq_posted && c.state == QpState::rts;
     if (c.state == QpState::error) return false;
+    if (c.serves && Calls<W>::has_turn(c)) [[unlikely]]
+      return true;
     bool ready = false;
     with_transport(c, [&](auto& transport) { ready = transport.ready(c); });
     return ready;
@@ -300,8 +305,9 @@ class Card {
 
   Core<W> core_;
   Completions<W> completions_{core_};
-  Roce<W> roce_{core_, completions_};
-  Srnic<W> srnic_{core_, completions_};
+  Calls<W> calls_{core_};
+  Roce<W> roce_{core_, completions_, calls_};
+  Srnic<W> srnic_{core_, completions_, calls_};
   Datagrams<W> datagrams_{core_, completions_};
   Stateful<W> stateful_{core_, completions_};
   Stateless<W> stateless_{core_, completions_};

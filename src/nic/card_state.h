@@ -14,6 +14,7 @@
 #include "nic/context.h"
 #include "nic/control.h"
 #include "nic/counters.h"
+#include "nic/kernels/kernel_table.h"
 #include "nic/memory/capabilities.h"
 #include "nic/memory/memory.h"
 #include "nic/memory/translation.h"
@@ -147,6 +148,10 @@ struct CardState {
   ZeroedTable<StatelessBlock>* blocks = nullptr;
   SlotQueue* rung_blocks = nullptr;  // and where the host hears of those that it is to look at
   CapabilityIssuer capabilities;
+  // Kernels that peers may call; nullptr: there have never been any. Calls of one that does not exist go to
+  // `no_kernel`, which answers that.
+  KernelTable* kernels = nullptr;
+  DeployedKernel* no_kernel = nullptr;
   Counters counters;
   bool receives_low = false;  // a receive queue has come to its last eighth, since the host took this back
 };

@@ -5,6 +5,7 @@
 
 #include "base/canary.h"
 #include "nic/core.h"
+#include "nic/kernels/kernel_table.h"
 #include "nic/scatter_gather.h"
 #include "nic/work_fetch.h"
 
@@ -15,7 +16,9 @@ inline constexpr CompletionKind kCompletionKinds[] = {
     CompletionKind::send,         CompletionKind::send,      CompletionKind::send,
     CompletionKind::write,        CompletionKind::write,     CompletionKind::read,
     CompletionKind::compare_swap, CompletionKind::fetch_add, CompletionKind::local_invalidate,
-    CompletionKind::bind_window};
+    CompletionKind::bind_window,  CompletionKind::write,     CompletionKind::write,
+    CompletionKind::write,        CompletionKind::write};
+static_assert(std::size(kCompletionKinds) == kWorkKinds);
 constexpr CompletionKind completion_kind(WorkKind k) { return kCompletionKinds[static_cast<std::size_t>(k)]; }
 
 template <World W>
@@ -29,6 +32,8 @@ class Completions {
     const bool silent = status == Status::success && !c.signal_all && (w.flags & WorkFlags::signaled) == 0;
     ++c.sq_done;
     if (silent) return;
+    if ((w.flags & WorkFlags::by_card) != 0) [[unlikely]]
+      return note_sent(c, w);
     if (status != Status::success) [[unlikely]]
       core_.count(Counter::req_cqe_error);
     Completion* done = core_.start_completion(c.send_cq);
@@ -147,6 +152,7 @@ class Completions {
     c.inbound = Inbound::none;
     c.saved_pending = 0;
     flush_out_of_order(c);
+    if (c.calls != nullptr) c.calls->abandon();
     flush(c);
   }
   // What came ahead of its turn will never have one. Entries of a shared receive queue come back to their owner.
@@ -183,6 +189,12 @@ class Completions {
   }
 
  private:
+  // An answer of a kernel has arrived, or never will: its place is free, and a call may go on that waited for it.
+  [[gnu::cold, gnu::noinline]] void note_sent(Context& c, const Work& w) {
+    if (c.calls == nullptr) return;
+    c.calls->set_busy(static_cast<std::uint32_t>(w.id), false);
+    if (c.calls->let_go_on() && c.state != QpState::error) core_.schedule(c);
+  }
   void note_left(std::uint32_t entries, std::uint8_t shift) {
     if (entries <= 1U << shift >> 3) [[unlikely]]
       core_.state.receives_low = true;

@@ -18,11 +18,12 @@ namespace weft::nic {
 using wire::Dialect;
 
 struct StarLink;
+class KernelServer;
 
 enum class QpState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 
 // Which message the responder is in the middle of.
-enum class Inbound : std::uint8_t { none, send, write };
+enum class Inbound : std::uint8_t { none, send, write, call };
 
 inline constexpr std::uint32_t kNone = ~0U;
 inline constexpr std::uint16_t kNoPeer = 0;
@@ -133,13 +134,15 @@ struct alignas(64) Context {
   bool assured : 1 = false;     // srnic: the peer has said that it has everything, since it was asked last
   bool head_waits : 1 = false;  // entry sq_next waits for READs and atomics before it: a fence, or too many of them
   Dialect dialect : 2 = Dialect::roce;
-  std::uint8_t saved_pending = 0;     // READs and atomics to be answered
-  std::uint8_t max_send_sges = 0;     // the host's: what a work request may have
-  std::uint16_t losses_told = 0;      // srnic: what goes out and was lost, as often as the software was told of it
-  std::uint16_t peer_slot = kNoPeer;  // the peer in the table of peers (nic/congestion/peers.h)
-  std::uint16_t marked_share = 0;     // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
-  std::uint16_t max_inline = 0;       // the host's: what a work request may carry
-  Time deadline = kNever;             // retransmission or RNR wait
+  std::uint8_t saved_pending = 0;      // READs and atomics to be answered
+  std::uint8_t max_send_sges : 6 = 0;  // the host's: what a work request may have
+  std::uint8_t may_call : 1 = 0;       // the host's: the peer is a card whose kernels may be called
+  std::uint8_t serves : 1 = 0;         // the peer may call kernels here (nic/kernels): half of the send queue is theirs
+  std::uint16_t losses_told = 0;       // srnic: what goes out and was lost, as often as the software was told of it
+  std::uint16_t peer_slot = kNoPeer;   // the peer in the table of peers (nic/congestion/peers.h)
+  std::uint16_t marked_share = 0;      // srnic, DCTCP's alpha: the estimated share of marked packets, in 65535ths
+  std::uint16_t max_inline = 0;        // the host's: what a work request may carry
+  Time deadline = kNever;              // retransmission or RNR wait
 
   // -- The requester: which work is next, what is under way.
   alignas(64) std::byte* sq = nullptr;  // ring of Work entries in host memory
@@ -201,7 +204,8 @@ struct alignas(64) Context {
     SrnicResponses responses;
     StarLink* link;  // StaR's stateful side: what else it keeps (nic/star/link.h)
   };
-  Status break_status{};  // why the responder breaks off once its answer is sent
+  KernelServer* calls = nullptr;  // if it serves: what it needs for that (nic/kernels/kernel_table.h)
+  Status break_status{};          // why the responder breaks off once its answer is sent
   Status stall_status{};
   Refusal stall_reason = Refusal::none;
 
@@ -217,10 +221,10 @@ static_assert(sizeof(Context) == 256, "SRNIC's slot");
 // the other dialect's share of a union, not what the host alone reads, and not the timer's two words, which stand in
 // the scheduler's account.
 inline constexpr std::size_t kContextStateBytes =
-    (offsetof(Context, max_inline) - sizeof(Context::max_send_sges)) +  // line 1, without what is the host's
-    (offsetof(Context, timer) - offsetof(Context, sq)) +                // line 2, up to the timer
-    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +   // line 3
-     (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                 //
+    (offsetof(Context, max_inline) - sizeof(std::uint8_t)) +           // line 1, without what is the host's
+    (offsetof(Context, timer) - offsetof(Context, sq)) +               // line 2, up to the timer
+    (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +  // line 3
+     (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                //
      (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
     (sizeof(Context::rq) + sizeof(Context::saved) +  // line 4
      (sizeof(SrnicInbound) + 2 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +

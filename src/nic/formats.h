@@ -17,7 +17,10 @@ namespace weft::nic {
 enum class WorkKind : std::uint8_t {
   send, send_immediate, send_invalidate, write, write_immediate, read, compare_swap, fetch_add,
   local_invalidate, bind_window,
+  rpc, rpc_write,            // calls of the peer's kernels (StRoM); their target is a kernel, and no address
+  reply, reply_immediate,    // the card's own: what a kernel answers
 };
+inline constexpr std::size_t kWorkKinds = 14;
 // clang-format on
 
 constexpr bool reads_back(WorkKind k) {
@@ -25,6 +28,18 @@ constexpr bool reads_back(WorkKind k) {
 }
 constexpr bool is_atomic(WorkKind k) { return k == WorkKind::compare_swap || k == WorkKind::fetch_add; }
 constexpr bool is_local(WorkKind k) { return k == WorkKind::local_invalidate || k == WorkKind::bind_window; }
+constexpr bool is_call(WorkKind k) { return k == WorkKind::rpc || k == WorkKind::rpc_write; }
+// Which kinds they are, as bits: packets ask often.
+constexpr bool is_one_of(std::uint32_t kinds, WorkKind k) { return (kinds >> static_cast<unsigned>(k) & 1) != 0; }
+template <class... Kinds>
+constexpr std::uint32_t kinds_of(Kinds... kinds) {
+  return ((1U << static_cast<unsigned>(kinds)) | ...);
+}
+// Its packets say where it goes: an address, or a kernel.
+constexpr bool has_target(WorkKind k) {
+  using enum WorkKind;
+  return is_one_of(kinds_of(write, write_immediate, rpc, rpc_write, reply, reply_immediate), k);
+}
 constexpr bool is_write(WorkKind k) { return k == WorkKind::write || k == WorkKind::write_immediate; }
 
 struct WorkFlags {
@@ -32,6 +47,8 @@ struct WorkFlags {
   static constexpr std::uint8_t fence = 1, signaled = 2, solicited = 4, inline_data = 8;
   // The card's own, in host memory: all responses to it have arrived (srnic); it has been done here.
   static constexpr std::uint8_t answered = 0x40, done = 0x80;
+  // The card has made this entry, and nobody waits for its completion.
+  static constexpr std::uint8_t by_card = 0x20;
 };
 
 struct Sge {  // scatter/gather element, in the region's address space

@@ -18,7 +18,11 @@ namespace weft::nic {
 
 // The list, or the inline bytes, that stand behind an entry which the card has read.
 inline std::span<const Sge> sges_of(const Work& w) { return {reinterpret_cast<const Sge*>(&w + 1), w.sges}; }
-inline const std::byte* inline_bytes_of(const Work& w) { return reinterpret_cast<const std::byte*>(&w + 1); }
+inline const std::byte* inline_bytes_of(const Work& w) {
+  if ((w.flags & WorkFlags::by_card) != 0) [[unlikely]]
+    return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(w.remote.compare_add));  // see aim_answer
+  return reinterpret_cast<const std::byte*>(&w + 1);
+}
 inline std::span<const Sge> sges_of(const Receive& r) { return {reinterpret_cast<const Sge*>(&r + 1), r.sges}; }
 
 // Entries where they lie. Whoever is a friend tells the world of it.
@@ -93,13 +97,22 @@ void mark_work(Core<W>& core, const Work& w, std::uint8_t flag, bool value) {
 // The SEND sequence number that a message got when it was first sent. It is kept in its work entry, in a member that
 // its kind has no use for.
 [[nodiscard]] inline const std::uint64_t& ssn_of(const Work& w) {
-  return w.kind == WorkKind::write_immediate ? w.remote.swap : w.remote.address;
+  return has_target(w.kind) ? w.remote.swap : w.remote.address;
 }
 template <World W>
 void number_send(Core<W>& core, const Work& w, std::uint32_t ssn) {
   auto& word = const_cast<std::uint64_t&>(ssn_of(w));
   word = ssn;
   core.world.write(BusWrite::work_under_way, &word, sizeof word);
+}
+
+// An entry that the card has made: its bytes lie in a place of a kernel's answers.
+inline void aim_answer(Work& w, std::uint64_t to, const std::byte* from) {
+  w.remote = {to, reinterpret_cast<std::uintptr_t>(from), 0};
+}
+// Where the card writes an entry of its own.
+[[nodiscard]] inline std::byte* work_to_write(const Context& c) {
+  return ring_entry(c.sq, c.sq_posted, c.sq_shift, c.sq_stride);
 }
 
 // -- receive entries ------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ enum class BusRead : std::uint8_t {
   translation,  // an entry of a translation table
   atomic,       // the word that an atomic changes
   block,        // of a stateless queue pair (nic/stateless_block.h)
+  kernel,       // what a kernel asks for
 
   work_under_way,     // an entry that has been sent
   receive_under_way,  // the entry of a message that has begun
@@ -66,7 +67,16 @@ enum class BusRead : std::uint8_t {
   remote_work,        // an entry of the stateless side (nic/star/link.h)
 };
 // What the card writes to host memory, besides payload and completions. Nothing waits for it.
-enum class BusWrite : std::uint8_t { atomic, block, work_under_way, saved_response, reorder_note, retry, remote_work };
+enum class BusWrite : std::uint8_t {
+  atomic,
+  block,
+  work_under_way,
+  saved_response,
+  reorder_note,
+  retry,
+  remote_work,
+  kernel,  // an entry of the send queue, for an answer
+};
 
 // clang-format off
 enum class EventKind : std::uint8_t {

@@ -119,7 +119,9 @@ host::QueuePair& Node::create_qp(const QpSpec& spec) {
                                 .limits = spec.limits,
                                 .send_cq = spec.send_cq != nullptr ? spec.send_cq : cq,
                                 .receive_cq = spec.receive_cq != nullptr ? spec.receive_cq : cq,
-                                .srq = spec.srq};
+                                .srq = spec.srq,
+                                .serves_calls = spec.serves_calls,
+                                .may_call = spec.may_call};
   return **device().create_qp(domain, options);
 }
 
@@ -140,6 +142,7 @@ Error Endpoint::post(const Step& step) const {
                             .immediate = step.immediate,
                             .invalidate = step.invalidate};
   request.remote_address = peer_->arena.address + step.remote;
+  if (nic::is_call(step.kind)) request.remote_address = step.opcode;
   request.remote_key = step.remote_key.raw() != 0 ? step.remote_key : peer_->arena.key;
   request.compare_add = step.compare_add;
   request.swap = step.swap;

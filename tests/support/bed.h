@@ -86,6 +86,8 @@ struct QpSpec {
   std::uint8_t service_level = 0;
   nic::Rights rights = nic::kRemoteRights;
   wire::Qkey qkey{0x1234};
+  std::uint32_t serves_calls = 0;  // of kernels, at once
+  bool may_call = false;
 };
 
 // Work in terms of arenas: where its bytes are at home, and where they go in the peer's.
@@ -101,6 +103,7 @@ struct Step {
   wire::Key remote_key{};          // 0: the peer's arena
   std::uint8_t service_level = 0;  // of datagrams
   nic::WindowBinding binding{};
+  std::uint64_t opcode = 0;  // of the kernel that is called
 
   [[nodiscard]] std::uint32_t length() const;
 };

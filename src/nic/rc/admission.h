@@ -25,6 +25,9 @@ class Admission {
   std::uint32_t word_ = 0;
 };
 
+// The peer is to try again later.
+constexpr bool is_passing(Refusal r) { return r == Refusal::no_receive || r == Refusal::kernel_busy; }
+
 constexpr Admission invalid(Refusal r) { return {r, wire::NakCode::invalid_request, Status::remote_invalid_request}; }
 constexpr Admission denied(Refusal r) { return {r, wire::NakCode::remote_access, Status::remote_access}; }
 

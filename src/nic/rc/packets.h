@@ -27,6 +27,10 @@ constexpr MessageOpcodes rc_opcodes(WorkKind kind) {
       return {rc_send_first, rc_send_middle, rc_send_last_invalidate, rc_send_only_invalidate};
     case WorkKind::write: return {rc_write_first, rc_write_middle, rc_write_last, rc_write_only};
     case WorkKind::write_immediate: return {rc_write_first, rc_write_middle, rc_write_last_imm, rc_write_only_imm};
+    case WorkKind::rpc: return {rc_rpc, rc_rpc, rc_rpc, rc_rpc};  // never more than one packet
+    case WorkKind::rpc_write: return {rc_rpc_write_first, rc_rpc_write_middle, rc_rpc_write_last, rc_rpc_write_only};
+    case WorkKind::reply: return {rc_reply, rc_reply, rc_reply, rc_reply};
+    case WorkKind::reply_immediate: return {rc_reply_imm, rc_reply_imm, rc_reply_imm, rc_reply_imm};
     default: return {rc_send_first, rc_send_middle, rc_send_last, rc_send_only};
   }
 }
@@ -41,9 +45,19 @@ constexpr MessageOpcodes uc_opcodes(WorkKind kind) {
   }
 }
 
+// Calls and their answers are 0xE0 more in srnic, all else is 0xC0 more.
+constexpr wire::Opcode srnic_sibling(wire::Opcode o) {
+  const auto code = static_cast<std::uint8_t>(o);
+  return static_cast<wire::Opcode>(code | (code >= static_cast<std::uint8_t>(wire::Opcode::rc_rpc) ? 0xE0 : 0xC0));
+}
+constexpr MessageOpcodes srnic_opcodes(WorkKind kind) {
+  const MessageOpcodes o = rc_opcodes(kind);
+  return {srnic_sibling(o.first), srnic_sibling(o.middle), srnic_sibling(o.last), srnic_sibling(o.only)};
+}
+
 template <MessageOpcodes (*Of)(WorkKind)>
 inline constexpr auto kTable = [] {
-  std::array<MessageOpcodes, static_cast<std::size_t>(WorkKind::bind_window) + 1> table{};
+  std::array<MessageOpcodes, kWorkKinds> table{};
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = Of(static_cast<WorkKind>(i));
   return table;
 }();
@@ -53,6 +67,9 @@ inline constexpr auto kTable = [] {
 // The opcodes for work that moves data to the peer, from tables because every message needs them.
 constexpr const MessageOpcodes& rc_opcodes(WorkKind kind) {
   return detail::kTable<detail::rc_opcodes>[static_cast<std::size_t>(kind)];
+}
+constexpr const MessageOpcodes& srnic_opcodes(WorkKind kind) {
+  return detail::kTable<detail::srnic_opcodes>[static_cast<std::size_t>(kind)];
 }
 constexpr const MessageOpcodes& uc_opcodes(WorkKind kind) {
   return detail::kTable<detail::uc_opcodes>[static_cast<std::size_t>(kind)];

@@ -127,7 +127,7 @@ class Requester : public SendQueue<W, Requester<W>> {
     bool asks;          // for an acknowledgement, in any case
   };
   void fill_headers(Context& c, const Work& w, Part at, wire::Headers& h) {
-    if (at.starts && is_write(w.kind)) {
+    if (at.starts && has_target(w.kind)) {
       h.reth = {w.remote.address, wire::Key(w.key), w.length};
     }
     if (!at.ends) [[unlikely]] {

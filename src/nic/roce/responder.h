@@ -9,6 +9,8 @@
 #include "base/canary.h"
 #include "nic/completions.h"
 #include "nic/rc/admit.h"
+#include "nic/rc/calls.h"
+#include "nic/rc/replies.h"
 #include "nic/roce/responder_output.h"
 
 namespace weft::nic {
@@ -16,8 +18,8 @@ namespace weft::nic {
 template <World W>
 class Responder {
  public:
-  Responder(Core<W>& core, Completions<W>& completions, ResponderOutput<W>& output)
-      : core_(core), completions_(completions), responder_output_(output) {}
+  Responder(Core<W>& core, Completions<W>& completions, ResponderOutput<W>& output, Calls<W>& calls)
+      : core_(core), completions_(completions), responder_output_(output), calls_(calls) {}
 
   void on_reliable(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     if (c.responder_stopped) return core_.refuse(Refusal::qp_not_ready);
@@ -50,9 +52,9 @@ class Responder {
 
  private:
   [[gnu::cold, gnu::noinline]] void refused(Context& c, const Admission& v) {
-    if (v.refusal() != Refusal::no_receive) return responder_output_.owe_refusal(c, v.nak(), v.status(), v.refusal());
+    if (!is_passing(v.refusal())) return responder_output_.owe_refusal(c, v.nak(), v.status(), v.refusal());
     core_.refuse(v.refusal());
-    core_.count(Counter::out_of_buffer);
+    if (v.refusal() == Refusal::no_receive) core_.count(Counter::out_of_buffer);
     core_.count(Counter::send_rnr_err);
     c.nak_sent = true;  // what follows the refused packet is dropped without another word
     responder_output_.owe(c, wire::Syndrome::rnr(c.min_rnr_timer), c.expected_psn);
@@ -67,7 +69,9 @@ class Responder {
   }
   static bool replied_by_response(const wire::Packet& p) {
     const wire::Verb verb = wire::info(p.headers.bth.opcode).verb;
-    return verb != wire::Verb::send && verb != wire::Verb::write;
+    if (verb == wire::Verb::send || verb == wire::Verb::write) [[likely]]
+      return false;
+    return verb == wire::Verb::read_request || verb == wire::Verb::compare_swap || verb == wire::Verb::fetch_add;
   }
 
   [[gnu::cold, gnu::noinline]] void on_gap(Context& c, wire::Psn psn) {
@@ -85,7 +89,7 @@ class Responder {
   // A request that was carried out already. Nothing of the message under way may change.
   [[gnu::cold, gnu::noinline]] void on_duplicate(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
     core_.count(Counter::duplicate_request);
-    if (info.verb == wire::Verb::send || info.verb == wire::Verb::write) {
+    if (!replied_by_response(p)) {
       core_.refuse(Refusal::psn_duplicate);
       return responder_output_.owe_again(c);
     }
@@ -113,7 +117,16 @@ class Responder {
     if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
     if (info.verb == wire::Verb::send) return on_send(c, p, info);
     if (info.verb == wire::Verb::write) return on_write(c, p, info);
-    return info.verb == wire::Verb::read_request ? on_read(c, p) : on_atomic(c, p, info);
+    return on_other(c, p, info);
+  }
+  [[gnu::noinline]] Admission on_other(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    switch (info.verb) {
+      case wire::Verb::read_request: return on_read(c, p);
+      case wire::Verb::reply: return on_reply(c, p, info);
+      case wire::Verb::rpc:
+      case wire::Verb::rpc_write: return on_call(c, p, info);
+      default: return on_atomic(c, p, info);
+    }
   }
 
   static Refusal judge_shape(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
@@ -122,9 +135,10 @@ class Responder {
   }
   // Slow path: checks any packet, usually one of a message of several.
   [[gnu::noinline]] static Refusal judge_part(const Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
-    const Inbound belongs = info.verb == wire::Verb::send    ? Inbound::send
-                            : info.verb == wire::Verb::write ? Inbound::write
-                                                             : Inbound::none;
+    const Inbound belongs = info.verb == wire::Verb::send        ? Inbound::send
+                            : info.verb == wire::Verb::write     ? Inbound::write
+                            : info.verb == wire::Verb::rpc_write ? Inbound::call
+                                                                 : Inbound::none;
     if (info.starts() && c.inbound != Inbound::none) return Refusal::not_continued;
     if (!info.starts() && c.inbound != belongs) {
       return c.inbound == Inbound::none ? Refusal::not_first : Refusal::not_continued;
@@ -190,6 +204,39 @@ class Responder {
     return {};
   }
 
+  [[gnu::noinline]] Admission on_call(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (info.starts()) {
+      if (p.headers.reth.length > kMaxMessage) return invalid(Refusal::too_long);
+      c.roce.write_address = p.headers.reth.address;
+      c.roce.write_key = p.headers.reth.key;
+      c.roce.write_left = p.headers.reth.length;
+      c.roce.received_bytes = 0;
+    }
+    const auto bytes = static_cast<std::uint32_t>(p.payload.size());
+    if (bytes > c.roce.write_left || (info.ends() && bytes != c.roce.write_left))
+      return invalid(Refusal::message_length_mismatch);
+    const wire::Reth to{c.roce.write_address, c.roce.write_key, 0};
+    const Admission v = info.verb == wire::Verb::rpc
+                            ? calls_.call(c, to, p.payload.near())
+                            : calls_.payload(c, to, p.payload.near(), c.roce.received_bytes, info.ends());
+    if (v.refusal() != Refusal::none) return v;
+    c.roce.write_left -= bytes;
+    c.roce.received_bytes += bytes;
+    advance(c, Inbound::call, info);
+    return {};
+  }
+
+  [[gnu::noinline]] Admission on_reply(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {
+    if (p.payload.size() != p.headers.reth.length) return invalid(Refusal::message_length_mismatch);
+    ReplyPlace place;
+    if (const Admission v = admit_reply(core_, c, p, place); v.refusal() != Refusal::none) return v;
+    if (info.immediate && !completions_.take_receive(c)) return invalid(Refusal::no_receive);
+    place_reply(core_, p, place);
+    advance(c, Inbound::none, info);
+    if (info.immediate) finish_reply(completions_, c, p.headers, place.bytes);
+    return {};
+  }
+
   [[gnu::noinline]] Admission on_read(Context& c, const wire::Packet& p) {
     const wire::Reth& reth = p.headers.reth;
     if (const Admission v = admit_read(core_, c, reth); v.refusal() != Refusal::none) return v;
@@ -228,6 +275,7 @@ class Responder {
   Core<W>& core_;
   Completions<W>& completions_;
   ResponderOutput<W>& responder_output_;
+  Calls<W>& calls_;
 };
 
 }  // namespace weft::nic

@@ -14,7 +14,8 @@ namespace weft::nic {
 template <World W>
 class Roce {
  public:
-  Roce(Core<W>& core, Completions<W>& completions) : core_(core), completions_(completions) {}
+  Roce(Core<W>& core, Completions<W>& completions, Calls<W>& calls)
+      : core_(core), completions_(completions), calls_(calls) {}
 
   [[nodiscard]] bool ready(Context& c) {
     return c.saved_pending > 0 || (requester_.may_send(c) && may_go_or_waits(core_, c));
@@ -35,11 +36,12 @@ class Roce {
  private:
   Core<W>& core_;
   Completions<W>& completions_;
+  Calls<W>& calls_;
   GoBackN<W> recovery_{core_, completions_};
   Requester<W> requester_{core_, completions_, recovery_};
   RequesterInput<W> requester_input_{core_, completions_, recovery_, requester_};
   ResponderOutput<W> responder_output_{core_, completions_};
-  Responder<W> responder_{core_, completions_, responder_output_};
+  Responder<W> responder_{core_, completions_, responder_output_, calls_};
 };
 
 }  // namespace weft::nic

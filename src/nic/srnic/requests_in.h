@@ -8,6 +8,8 @@
 #include "base/canary.h"
 #include "nic/completions.h"
 #include "nic/rc/admit.h"
+#include "nic/rc/calls.h"
+#include "nic/rc/replies.h"
 #include "nic/srnic/acks.h"
 #include "nic/srnic/one_copy_writes.h"
 #include "nic/srnic/responses_out.h"
@@ -18,8 +20,8 @@ namespace weft::nic {
 template <World W>
 class RequestsIn {
  public:
-  RequestsIn(Core<W>& core, Completions<W>& completions, Acks<W>& acks, ResponsesOut<W>& responses)
-      : core_(core), completions_(completions), acks_(acks), responses_(responses) {}
+  RequestsIn(Core<W>& core, Completions<W>& completions, Acks<W>& acks, ResponsesOut<W>& responses, Calls<W>& calls)
+      : core_(core), completions_(completions), acks_(acks), responses_(responses), calls_(calls) {}
 
   bool in_order(Context& c, const wire::Packet& p) {
     Ending end;
@@ -29,6 +31,12 @@ class RequestsIn {
 
   OutOfOrder out_of_order(Context& c, const wire::Packet& p) {
     const bool oldest = p.headers.bth.psn == c.expected_psn;
+    // What a kernel does cannot be done ahead of its turn, nor remembered.
+    if (is_of_kernels(wire::info(p.headers.bth.opcode))) [[unlikely]] {
+      if (oldest) return in_order(c, p) ? OutOfOrder::finished : OutOfOrder::dropped;
+      core_.refuse(Refusal::kernel_ahead);
+      return OutOfOrder::dropped;
+    }
     Ending end;
     if (const Admission v = place(c, p, end); v.refusal() != Refusal::none) {
       // The oldest of all cannot get better by being sent again: it is its turn, whatever is behind it.
@@ -82,14 +90,14 @@ class RequestsIn {
       core_.refuse(v.refusal());
       return false;
     }
-    if (v.refusal() != Refusal::no_receive) {
+    if (!is_passing(v.refusal())) {
       // Its receive ends with it. One that a later message has taken is not to blame for a WRITE.
       if (wire::info(h.bth.opcode).verb == wire::Verb::send) c.inbound = Inbound::send;
       acks_.owe_refusal(c, v.nak(), v.status(), v.refusal(), at);
       return false;
     }
     core_.refuse(v.refusal());
-    core_.count(Counter::out_of_buffer);
+    if (v.refusal() == Refusal::no_receive) core_.count(Counter::out_of_buffer);
     core_.count(Counter::send_rnr_err);
     if (!requests_in(c).recovering()) c.srnic.in.newest = at;
     acks_.owe(c, Stream::requests_in, wire::Syndrome::rnr(c.min_rnr_timer));
@@ -101,6 +109,7 @@ class RequestsIn {
     if (const Refusal r = judge_shape(c, p, info); r != Refusal::none) return invalid(r);
     if (info.verb == wire::Verb::send) return place_send(c, p, info, end);
     if (info.verb == wire::Verb::write) return place_write(c, p, info, end);
+    if (is_of_kernels(info)) return carry_out(c, p, info, end);
     end.asks = true;
     end.headers = &p.headers;
     return {};
@@ -141,6 +150,31 @@ class RequestsIn {
     end.receives = true;
     end.bytes =
         static_cast<std::uint32_t>((std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift) + p.payload.size());
+    end.headers = &p.headers;
+    return {};
+  }
+
+  [[nodiscard]] static bool is_of_kernels(const wire::OpcodeInfo& info) {
+    return info.verb == wire::Verb::rpc || info.verb == wire::Verb::rpc_write || info.verb == wire::Verb::reply;
+  }
+  // Only in its turn.
+  [[gnu::noinline]] Admission carry_out(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info, Ending& end) {
+    if (p.payload.is_exported()) return invalid(Refusal::payload_not_allowed);
+    if (info.verb == wire::Verb::rpc) return calls_.call(c, p.headers.reth, p.payload.near());
+    if (info.verb == wire::Verb::rpc_write) {
+      const std::uint64_t offset = std::uint64_t{p.headers.sequence.offset()} << c.mtu_shift;
+      wire::Reth to = p.headers.reth;
+      to.address -= offset;  // it moves on with the packets, as a WRITE's does
+      return calls_.payload(c, to, p.payload.near(), offset, info.ends());
+    }
+    ReplyPlace place;
+    if (info.immediate && !number_possible(c, p)) return invalid(Refusal::not_continued);
+    if (const Admission v = admit_reply(core_, c, p, place); v.refusal() != Refusal::none) return v;
+    if (info.immediate && !has_receive(c, p)) return invalid(Refusal::no_receive);
+    place_reply(core_, p, place);
+    if (!info.immediate) return {};
+    end.receives = true;
+    end.bytes = place.bytes;
     end.headers = &p.headers;
     return {};
   }
@@ -242,7 +276,7 @@ class RequestsIn {
       const Refusal why = core_.state.memory.invalidate(h.invalidate.key, core_.asker(c));
       if (why != Refusal::none) return refuse(c, denied(why), h);
     }
-    const bool write = info.verb == wire::Verb::write;
+    const bool write = info.verb != wire::Verb::send;
     completions_.finish_receive(c, {.kind = write ? CompletionKind::receive_write_immediate : CompletionKind::receive,
                                     .bytes = end.bytes,
                                     .headers = &h});
@@ -272,6 +306,7 @@ class RequestsIn {
   Completions<W>& completions_;
   Acks<W>& acks_;
   ResponsesOut<W>& responses_;
+  Calls<W>& calls_;
   OneCopyWrites<W> one_copy_writes_{core_};
 };
 

@@ -116,7 +116,7 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
       const std::uint32_t room = std::min(window - packets_under_way(c), budget.room);
       const std::uint32_t left = w.length - c.next_offset;
       typename Core<W>::Burst burst;
-      if (left > path_mtu(c)) {
+      if (left > path_mtu(c) && !is_call(w.kind)) {
         const bool whole = w.sges == 1;
         burst = core_.burst_of(
             c, {.bytes = left, .message = w.length, .room = room, .turn = budget.bytes, .in_one_piece = whole});
@@ -151,14 +151,13 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
     const bool ends = offset + bytes == w.length;
     Pieces pieces;
     if (const Refusal r = pieces_of(core_, c, w, offset, bytes, pieces); r != Refusal::none) return r;
-    const auto opcode = static_cast<std::uint8_t>(rc_opcodes(w.kind).at(some.first == 0, ends));
+    const auto opcode = static_cast<std::uint8_t>(srnic_opcodes(w.kind).at(some.first == 0, ends));
     // Large packets go many at a time, and of one size.
     const bool rides = bytes <= kSmall && some.first == 0 && ends &&
                        (w.kind == WorkKind::send || w.kind == WorkKind::write) && Acks<W>::may_ride(c);
-    wire::Headers& h =
-        core_.start_packet(c, static_cast<wire::Opcode>((rides ? kWithAck : kSrnicOpcodes) | opcode), psn);
+    wire::Headers& h = core_.start_packet(c, static_cast<wire::Opcode>(rides ? kWithAck | opcode : opcode), psn);
     if (rides) acks_.ride(c, h);
-    const bool writes = is_write(w.kind);
+    const bool writes = has_target(w.kind);
     h.sequence = wire::Sequence(entry, uses_receive(w.kind) ? static_cast<std::uint32_t>(ssn_of(w)) : 0, some.first);
     if (writes) h.reth = {w.remote.address + offset, wire::Key(w.key), 0};
     h.bth.ack_request = ends || some.asks || asks_for_srnic_ack(core_, c, psn, some.burst.packets);
@@ -203,7 +202,7 @@ class RequestsOut : public SendQueue<W, RequestsOut<W>> {
   // So far behind the oldest work nothing new begins: with the longest message, it is less than the circle of PSNs.
   static constexpr std::uint32_t kFarthest = wire::Psn::kCount / 4;
 
-  static constexpr std::uint8_t kSrnicOpcodes = 0xC0, kWithAck = 0xE0;
+  static constexpr std::uint8_t kWithAck = 0x20;
   static constexpr std::uint32_t kSmall = 256;
 
   Acks<W>& acks_;

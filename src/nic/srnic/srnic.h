@@ -16,7 +16,8 @@ namespace weft::nic {
 template <World W>
 class Srnic {
  public:
-  Srnic(Core<W>& core, Completions<W>& completions) : core_(core), completions_(completions) {}
+  Srnic(Core<W>& core, Completions<W>& completions, Calls<W>& calls)
+      : core_(core), completions_(completions), calls_(calls) {}
 
   // Active, with credit: it may stand in the schedule queue.
   [[nodiscard]] bool ready(Context& c) {
@@ -132,10 +133,11 @@ class Srnic {
 
   Core<W>& core_;
   Completions<W>& completions_;
+  Calls<W>& calls_;
   Acks<W> acks_{core_, completions_};
   ResponsesOut<W> responses_out_{core_, acks_};
   RequestsOut<W> requests_out_{core_, completions_, acks_};
-  RequestsIn<W> requests_in_{core_, completions_, acks_, responses_out_};
+  RequestsIn<W> requests_in_{core_, completions_, acks_, responses_out_, calls_};
   ResponsesIn<W> responses_in_{core_, completions_, requests_out_};
   SelectiveRepeat<W> recovery_{core_, completions_, requests_out_, responses_out_};
   Arrivals<W> arrivals_{core_, acks_};

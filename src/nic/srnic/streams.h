@@ -104,8 +104,8 @@ inline std::uint32_t request_packets(const Work& w, std::uint8_t mtu_shift) {
 }
 
 inline bool uses_receive(WorkKind k) {
-  return k == WorkKind::send || k == WorkKind::send_immediate || k == WorkKind::send_invalidate ||
-         k == WorkKind::write_immediate;
+  using enum WorkKind;
+  return is_one_of(kinds_of(send, send_immediate, send_invalidate, write_immediate, reply_immediate), k);
 }
 
 // Where a request of this PSN stands, found from the oldest work on. `psn` is not behind done_psn. read(entry) is the

@@ -77,6 +77,7 @@ class Shell {
       case receive_order: return fetch(bytes, BusUse::receive);
       case ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;
       case translation: return fetch(bytes, BusUse::translation);
+      case kernel: return fetch(bytes, BusUse::payload);
       case atomic: return fetch(bytes, BusUse::payload);
       case block: return fetch(bytes, BusUse::context);
       case work_under_way:
@@ -94,7 +95,7 @@ class Shell {
       return;
     }
     const bool of_loss = what == nic::BusWrite::reorder_note || what == nic::BusWrite::retry;
-    if (is_kept()) return;
+    if (is_kept() || what == nic::BusWrite::kernel) return;
     bus_.write(now_, cursor_, bytes, of_loss ? BusUse::control : BusUse::under_way);
   }
   void check_capability() { cursor_ += cycles(spec_.capability_cycles); }

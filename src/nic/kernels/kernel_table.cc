@@ -1,0 +1,118 @@
+#include "nic/kernels/kernel_table.h"
+
+#include <algorithm>
+
+namespace weft::nic {
+
+DeployedKernel::DeployedKernel(const Kernel& k)
+    : kernel(k), instances(k.instances), states(std::size_t{k.instances} * ((k.state_bytes + 15) / 16 * 16)) {
+  free.reserve(k.instances);
+  const std::size_t stride = (k.state_bytes + 15) / 16 * 16;
+  for (std::size_t n = k.instances; n-- > 0;) {
+    instances[n].of = this;
+    instances[n].state = states.data() + n * stride;
+    free.push_back(&instances[n]);
+  }
+}
+
+KernelInstance* DeployedKernel::take() {
+  if (free.empty()) return nullptr;
+  KernelInstance* i = free.back();
+  free.pop_back();
+  ++users;
+  *i = {.of = this, .state = i->state};
+  std::fill_n(i->state, kernel.state_bytes, std::byte{0});
+  return i;
+}
+
+void DeployedKernel::give_back(KernelInstance& i) {
+  i.phase = KernelInstance::Phase::free;
+  --users;
+  free.push_back(&i);
+}
+
+KernelServer::KernelServer(std::uint32_t calls) : memory_(std::size_t{2} * calls * kStride), busy_(2 * calls) {
+  pairs_.reserve(calls);
+  for (std::uint32_t n = calls; n-- > 0;) pairs_.push_back(2 * n);
+}
+
+bool KernelServer::take_places(KernelInstance& i) {
+  for (std::size_t n = pairs_.size(); n-- > 0;) {
+    const std::uint32_t first = pairs_[n];
+    if (busy_[first] || busy_[first + 1]) continue;  // what the last call was answered is still under way
+    pairs_.erase(pairs_.begin() + static_cast<std::ptrdiff_t>(n));
+    i.places[0] = first;
+    i.places[1] = first + 1;
+    i.open = 0;
+    i.filled = 0;
+    return true;
+  }
+  return false;
+}
+
+void KernelServer::give_back_places(const KernelInstance& i) { pairs_.push_back(std::min(i.places[0], i.places[1])); }
+
+void KernelServer::detach(KernelInstance& i) {
+  KernelInstance** at = &first_;
+  while (*at != &i) at = &(*at)->next;
+  *at = i.next;
+}
+
+KernelInstance* KernelServer::find_waiting(std::uint64_t opcode) const {
+  for (KernelInstance* i = first_; i != nullptr; i = i->next) {
+    if (i->phase == KernelInstance::Phase::waits && !i->deaf && i->of->kernel.opcode == opcode) return i;
+  }
+  return nullptr;
+}
+
+KernelInstance* KernelServer::find(std::uint64_t opcode) const {
+  if (KernelInstance* waiting = find_waiting(opcode)) return waiting;
+  for (KernelInstance* i = first_; i != nullptr; i = i->next) {
+    if (i->of->kernel.opcode == opcode) return i;
+  }
+  return nullptr;
+}
+
+bool KernelServer::let_go_on() {
+  for (KernelInstance* i = first_; i != nullptr; i = i->next) {
+    if (i->phase == KernelInstance::Phase::blocked || i->phase == KernelInstance::Phase::finished) has_turn = true;
+  }
+  return has_turn;
+}
+
+void KernelServer::abandon() {
+  while (first_ != nullptr) {
+    KernelInstance& i = *first_;
+    first_ = i.next;
+    if (i.answers) give_back_places(i);
+    i.of->give_back(i);
+  }
+  std::fill(busy_.begin(), busy_.end(), false);
+  has_turn = false;
+}
+
+void KernelTable::deploy(const Kernel& k) {
+  remove(k.opcode);
+  kernels_.push_back(std::make_unique<DeployedKernel>(k));
+}
+
+bool KernelTable::remove(std::uint64_t opcode) {
+  DeployedKernel* k = find(opcode);
+  if (k != nullptr) k->is_live = false;
+  sweep();
+  return k != nullptr;
+}
+
+DeployedKernel* KernelTable::find(std::uint64_t opcode) const {
+  for (const auto& k : kernels_) {
+    if (k->is_live && k->kernel.opcode == opcode) return k.get();
+  }
+  return nullptr;
+}
+
+// A kernel that was removed stays until its last call has ended.
+void KernelTable::sweep() {
+  std::erase_if(kernels_, [](const auto& k) { return !k->is_live && k->users == 0; });
+}
+
+}  // namespace weft::nic
