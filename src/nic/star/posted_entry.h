@@ -7,6 +7,7 @@
 #include <span>
 
 #include "nic/context.h"
+#include "nic/core.h"
 #include "nic/formats.h"
 #include "nic/star/link.h"
 #include "wire/star_payloads.h"
@@ -45,6 +46,35 @@ namespace weft::nic {
   std::memcpy(w.tail.data(), payload.data() + at, tail);
   at += tail;
   return is_inline || reaches(w, is_atomic(w.kind) ? 8 : w.length);
+}
+
+// A WQEP's entries. All entries are taken, or none.
+template <World W>
+[[nodiscard]] Refusal take_star_posts(Core<W>& core, StarLink& l, std::span<const std::byte> payload) {
+  if (payload.size() < wire::StarPosts::kBytes) return Refusal::star_bad_payload;
+  const auto posts = wire::star_read<wire::StarPosts>(payload, 0);
+  std::uint32_t& posted = posts.receives ? l.receives_posted : l.works_posted;
+  if (posts.count == 0) return Refusal::none;  // it asks whether we are there
+  const auto ahead = static_cast<std::int32_t>(posts.first - posted);
+  if (ahead > 0) return Refusal::star_work_ahead;
+  const std::uint32_t done = posts.receives ? l.receives_done() : l.streams[StarLink::remote].ended;
+  const std::uint32_t end = posts.first + posts.count;
+  auto& entries = posts.receives ? l.receives : l.works;
+  const bool again = static_cast<std::int32_t>(end - posted) <= 0;
+  if (again && entries[(end - 1) % StarLink::kRemote].epoch == posts.epoch) return Refusal::star_work_again;
+  if (end - done > StarLink::kRemote) return Refusal::star_bad_payload;
+  std::size_t at = wire::StarPosts::kBytes;
+  for (std::uint32_t i = posts.first; i != end; ++i) {
+    RemoteWork w;
+    const std::size_t before = at;
+    if (!read_star_work(payload, at, w)) return Refusal::star_bad_payload;
+    w.epoch = posts.epoch;
+    if (static_cast<std::int32_t>(i - done) < 0) continue;  // others may have new capabilities
+    entries[i % StarLink::kRemote].take(w, at - before - wire::StarWork::kBytes);
+    core.world.write(BusWrite::remote_work, &w, sizeof w);
+  }
+  if (!again) posted = end;
+  return at == payload.size() ? Refusal::none : Refusal::star_bad_payload;
 }
 
 }  // namespace weft::nic
