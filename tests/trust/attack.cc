@@ -30,6 +30,7 @@ std::uint32_t under_way(const nic::Context& c) {
 }  // namespace
 
 Attack::Attack(Choices& choices) : choices_(choices), victim_(1, kMemoryBytes) {
+  victim_.begin_set_up();
   for (Area& a : areas_) a = victim_.allocate(2048 + choices_.next(2048));
   untouchable_[0] = victim_.allocate_at(0x7'0000'0000, 1024, kAllRights, victim_.other_domain());
   untouchable_[1] = victim_.allocate(1024, Rights::remote_read);
@@ -37,6 +38,7 @@ Attack::Attack(Choices& choices) : choices_(choices), victim_(1, kMemoryBytes) {
   srq_ = *victim_.device().create_srq(victim_.domain(), 16, 2);
   bystander_ = victim_.connect();
   for (std::size_t i = 0; i < kLives; ++i) new_life(i);
+  victim_.end_set_up();
 }
 
 void Attack::new_life(std::size_t i) {

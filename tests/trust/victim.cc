@@ -303,10 +303,23 @@ WEFT_NOT_SANITIZED bool same(const void* one, const void* other, std::size_t byt
   return difference == 0;
 }
 
+// The first word of eight bytes, of those between, that differs; `end`: none.
+WEFT_NOT_SANITIZED std::size_t first_difference(const void* one, const void* other, std::size_t from, std::size_t end) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  for (; from < end; ++from) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, static_cast<const std::byte*>(one) + from * kWord, kWord);
+    std::memcpy(&b, static_cast<const std::byte*>(other) + from * kWord, kWord);
+    if (a != b) break;
+  }
+  return from;
+}
+
 }  // namespace
 
 Effects Victim::collect() {
   Effects out;
+  if (being_set_up_) return out;
   out.sent = std::exchange(world_.sent, {});
   out.events = std::exchange(world_.events, {});
   while (device_.next_async_event()) {
@@ -323,10 +336,12 @@ WEFT_NOT_TRACED void Victim::collect_refusals(Effects& out) {
   static_assert(std::is_trivially_copyable_v<nic::Counters>);
   const nic::Counters& counters = device_.card().counters;
   if (same(&counters, &counters_before_, sizeof counters)) return;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Refusal::count_); ++i) {
-    const auto refusal = static_cast<Refusal>(i);
-    const std::uint64_t more = counters.get(refusal) - counters_before_.get(refusal);
-    if (more != 0) out.refusals.emplace_back(refusal, more);
+  constexpr auto kCounts = static_cast<std::size_t>(nic::Counter::count_);
+  constexpr auto kAll = kCounts + static_cast<std::size_t>(Refusal::count_);  // refusals stand behind the counts
+  static_assert(sizeof counters == kAll * sizeof(std::uint64_t));
+  for (std::size_t i = kCounts; (i = first_difference(&counters, &counters_before_, i, kAll)) != kAll; ++i) {
+    const auto refusal = static_cast<Refusal>(i - kCounts);
+    out.refusals.emplace_back(refusal, counters.get(refusal) - counters_before_.get(refusal));
   }
   counters_before_ = counters;
 }

@@ -158,6 +158,13 @@ class Victim {
   [[nodiscard]] std::uint64_t count(nic::Counter c) const { return device_.card().counters.get(c); }
   [[nodiscard]] std::uint64_t count(Refusal r) const { return device_.card().counters.get(r); }
 
+  // What happens until end_set_up() causes nothing: nobody looks, which is quicker where there is much to be made.
+  void begin_set_up() { being_set_up_ = true; }
+  void end_set_up() {
+    being_set_up_ = false;
+    (void)collect();
+  }
+
   // -- what is there --
   [[nodiscard]] Connection connect(const ConnectOptions& options = {});
   [[nodiscard]] host::Domain domain() const { return domain_; }
@@ -212,7 +219,7 @@ class Victim {
   std::vector<char> guarded_;  // by byte, 1: nobody may touch it. Not bits: those are set one by one
   std::size_t allocated_ = 0;
   std::uint32_t next_peer_ = 0;
-  bool held_ = false;
+  bool held_ = false, being_set_up_ = false;
   using ContextBytes = std::array<std::byte, sizeof(nic::Context)>;
   std::vector<ContextBytes> contexts_before_;
   nic::Counters counters_before_{};
