@@ -10,6 +10,8 @@ namespace weft::connections {
 namespace {
 
 constexpr int kCrowdAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+// 2 s: thousands of connections begin at once, and where others want the processors, too, the last of them waits long.
+constexpr std::uint8_t kCrowdAckTimeout = 19;
 
 }  // namespace
 
@@ -56,7 +58,7 @@ void CrowdSide::check_limits(std::uint32_t connections) const {
 }
 
 void CrowdSide::connect(std::uint32_t connection, const Place& peer, std::uint32_t peer_number) const {
-  make_ready(qps_[connection], {.gid = peer.gid, .qpn = peer_number, .psn = 0}, mtu_, kCrowdAccess);
+  make_ready(qps_[connection], {.gid = peer.gid, .qpn = peer_number, .psn = 0}, mtu_, kCrowdAccess, kCrowdAckTimeout);
 }
 
 void CrowdSide::post(std::uint32_t connection, std::uint64_t message, std::uint64_t number, ibv_wr_opcode what,

@@ -1,5 +1,7 @@
-// Brings a reliable queue pair from RESET to RTS. Timeout, retries and the like are perftest's.
+// Brings a reliable queue pair from RESET to RTS. Timeout, retries and the like are perftest's, unless said otherwise.
 #pragma once
+
+#include <cstdint>
 
 #include <infiniband/verbs.h>
 
@@ -12,7 +14,10 @@ struct PeerAddress {
   std::uint32_t qpn, psn;
 };
 
-inline void make_ready(ibv_qp* qp, const PeerAddress& peer, ibv_mtu mtu, int access) {
+inline constexpr std::uint8_t kAckTimeout = 14;  // 67 ms
+
+inline void make_ready(ibv_qp* qp, const PeerAddress& peer, ibv_mtu mtu, int access,
+                       std::uint8_t ack_timeout = kAckTimeout) {
   ibv_qp_attr a{};
   a.qp_state = IBV_QPS_INIT;
   a.port_num = 1;
@@ -33,7 +38,7 @@ inline void make_ready(ibv_qp* qp, const PeerAddress& peer, ibv_mtu mtu, int acc
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
        "to RTR");
   a.qp_state = IBV_QPS_RTS;
-  a.timeout = 14;
+  a.timeout = ack_timeout;
   a.retry_cnt = 7;
   a.rnr_retry = 7;
   a.sq_psn = peer.psn;
