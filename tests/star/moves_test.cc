@@ -327,6 +327,30 @@ TEST_P(Moving, TakesNoStateOfAnEarlierTime) {
   collect();
 }
 
+// In srnic answers have numbers of their own, which READs drive far ahead of the requests'. None of them comes again.
+TEST_P(Moving, BeginsWithNumbersThatNoPacketHasHad) {
+  begin();
+  for (std::uint64_t id = 0; id < 8; ++id) {
+    EXPECT_EQ(connection->a.post({.id = id, .kind = WorkKind::read, .local = {{0, 20'000}}, .remote = 20'000}),
+              host::Error::none);
+  }
+  EXPECT_TRUE(bed->run());
+  const auto newest = [](const nic::Context& c) {
+    const bool answers_ahead = c.dialect == Dialect::srnic && c.responses.in_expected.ahead_of(c.next_psn) > 0;
+    return answers_ahead ? c.responses.in_expected : c.next_psn;
+  };
+  const wire::Psn a = newest(connection->a.context()), b = newest(connection->b.context());
+  for (const StarRole to : {StarRole::stateless, StarRole::none}) {
+    EXPECT_TRUE(bed->move(end(0), to));
+    EXPECT_TRUE(bed->run());
+  }
+  ASSERT_EQ(bed->moves().made(), 4U);
+  EXPECT_GE(connection->a.context().next_psn.ahead_of(a), 0);
+  EXPECT_GE(connection->b.context().next_psn.ahead_of(b), 0);
+  EXPECT_EQ(connection->a.context().next_psn, connection->b.context().expected_psn);
+  EXPECT_EQ(connection->b.context().next_psn, connection->a.context().expected_psn);
+}
+
 // Packets of what was spoken before come late, and change nothing.
 TEST_P(Moving, TakesNoPacketOfAnEarlierDialect) {
   begin();
