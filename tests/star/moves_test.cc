@@ -226,6 +226,21 @@ TEST_P(Moving, IsGivenUpIfAReceiveDoesNotCome) {
   EXPECT_EQ(spoken(0), GetParam());
 }
 
+// No socket for its packets, say: a connection that works is not broken for that.
+TEST_P(Moving, IsGivenUpIfAHostCannotHearStar) {
+  begin();
+  bed->moves().prepared = false;
+  EXPECT_TRUE(bed->move(end(0), StarRole::stateless));
+  for (Traffic& t : traffic) t.post();
+  EXPECT_TRUE(bed->run());
+  collect();
+  EXPECT_EQ(bed->moves().made(), 0U);
+  EXPECT_EQ(bed->moves().refused(), 1U);
+  bed->moves().prepared = true;
+  move(0, StarRole::stateless);
+  EXPECT_EQ(role(0), StarRole::stateless);
+}
+
 TEST_P(Moving, IsRefusedByASideThatCannotBeStateless) {
   begin();
   Node& b = bed->node(1);

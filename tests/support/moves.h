@@ -32,6 +32,8 @@ class Moves {
   [[nodiscard]] std::uint32_t refused() const { return refused_; }
   [[nodiscard]] std::uint32_t lost() const { return lost_; }
 
+  bool prepared = true;  // hosts have what StaR's packets need
+
   // How many copies of a datagram arrive, and how late each: instead of the weather, if a test says so.
   std::function<std::vector<Time>(const wire::MoveMad&)> fate{};
 
@@ -45,6 +47,7 @@ class Moves {
       return asked.target.dialect == nic::Dialect::star || asked.target.dialect == all_.usual_;
     }
     void prepare(host::StarRole) override {}
+    [[nodiscard]] bool is_prepared(host::StarRole) override { return all_.prepared; }
     void moved(host::QueuePair&) override { ++all_.made_; }
     void refused(host::QueuePair&) override { ++all_.refused_; }
     void lost_peer(host::QueuePair& qp) override {

@@ -44,7 +44,9 @@ Move& Mover::part_of(QueuePair& qp) {
 }
 
 Move::Own Mover::own(const QueuePair& qp, StarRole role) {
-  return {.is_willing = qp.may_move_to(role), .is_quiet = qp.is_quiet(), .numbers = qp.move_numbers()};
+  return {.is_willing = qp.may_move_to(role),
+          .is_quiet = qp.is_quiet() && world_.is_prepared(role),
+          .numbers = qp.move_numbers()};
 }
 
 bool Mover::begin(Time now, QueuePair& qp, nic::Dialect dialect, StarRole role) {

@@ -17,8 +17,9 @@ class MoverWorld {
   virtual void say(const QueuePair& qp, const wire::MoveMad& m) = 0;
   // The peer asks for this, and the queue pair could do it. Is it welcome?
   [[nodiscard]] virtual bool agrees(const QueuePair& qp, const wire::MoveMad& asked) = 0;
-  // A move to this role begins: its packets may come soon.
+  // A move to this role begins: its packets may come soon. Is all there that they need? Until it is, nobody changes.
   virtual void prepare(StarRole role) = 0;
+  [[nodiscard]] virtual bool is_prepared(StarRole role) = 0;
   // It speaks something else now; posters that others keep are void.
   virtual void moved(QueuePair& qp) = 0;
   // Nothing came of a move that this side wanted.
@@ -45,7 +46,7 @@ class Mover {
 
  private:
   [[nodiscard]] Move& part_of(QueuePair& qp);
-  [[nodiscard]] static Move::Own own(const QueuePair& qp, StarRole role);
+  [[nodiscard]] Move::Own own(const QueuePair& qp, StarRole role);
   void carry_out(QueuePair& qp, const Move::Orders& orders);
   void watch(const QueuePair& qp);
 

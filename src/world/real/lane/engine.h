@@ -148,6 +148,9 @@ class Lane::Engine : public PrintsStats, private host::MoverWorld {
   void prepare(host::StarRole role) override {
     if (role != host::StarRole::none) play_from_now(role);
   }
+  [[nodiscard]] bool is_prepared(host::StarRole role) override {
+    return role == host::StarRole::none || port_.hears_star();
+  }
   void moved(host::QueuePair& qp) override;
   void refused(host::QueuePair&) override { moves_.count_refused(); }
   void lost_peer(host::QueuePair& qp) override;
