@@ -31,5 +31,18 @@ TEST_P(StarClocks, ThatRanApartAreSetByTheAnswerToALatePacket) {
 constexpr std::int32_t kSecond = 1'000'000;
 INSTANTIATE_TEST_SUITE_P(By, StarClocks, testing::Values(-1800 * kSecond, -kSecond, kSecond, 1800 * kSecond));
 
+// Bug: the stateless card said of each packet that it came too late, and was given up as one that says nothing: a
+// packet lived no longer than two local ACK timeouts, however long its way was.
+TEST(StarLongWay, WhoSaysThatPacketsComeTooLateIsNotSilent) {
+  BedSpec spec = star_bed();
+  spec.link.delay = milliseconds(3);
+  Bed bed(spec);
+  auto [a, b] = bed.connect();  // with a local ACK timeout of 1.05 ms, eight times
+  a.post({.id = 1, .kind = nic::WorkKind::write, .local = {{0, 4096}}});
+  ASSERT_TRUE(bed.run());
+  EXPECT_THAT(statuses(a.node()), testing::ElementsAre(nic::Status::success));
+  EXPECT_GT(b.node().counted(Refusal::star_expired), 0U);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -145,13 +145,16 @@ class Stateful {
   // Before the first answer: long enough for any network that the card is meant for.
   [[nodiscard]] Time timeout(const Context& c) const {
     const StarLink& l = *c.link;
+    return c.ack_timeout == 0 ? usual_wait(l) : std::min(usual_wait(l), core_.state.config.ack_timeout(c.ack_timeout));
+  }
+  [[nodiscard]] Time usual_wait(const StarLink& l) const {
     const Time silence = core_.state.config.star_silence;
     const Time usual = l.answer_time == 0 ? 5 * silence : l.answer_time + std::max(4 * l.variation, silence);
-    const Time most = c.ack_timeout == 0 ? kNever : core_.state.config.ack_timeout(c.ack_timeout);
-    return std::min(usual << l.backoff, most);
+    return usual << l.backoff;
   }
+  // Long enough for the way, whatever the program waits for.
   [[nodiscard]] Time lifetime(const Context& c) const {
-    return std::max(core_.state.config.star_lifetime, 2 * timeout(c));
+    return std::max(core_.state.config.star_lifetime, 2 * usual_wait(*c.link));
   }
   // Nothing is under way, and so nothing is answered.
   [[nodiscard]] bool is_long_silent(const Context& c) const {
@@ -406,8 +409,8 @@ class Stateful {
     const Flight f = l.flight(psn);
     core_.count(Counter::acks_rcvd);
     time_answer(l, f, p.headers.bth);
+    l.heard_at = core_.now();  // who says that a packet came too late is there, too
     if (wire::StarView::answer(p.headers).refusal == Refusal::star_expired) return came_late(l, psn);
-    l.heard_at = core_.now();
     l.backoff = 0;
     if (renews(c, f, p)) return;
     close(c, psn);
