@@ -81,7 +81,10 @@ Time StatelessSide::interval(const StatelessBlock& b) const {
   const nic::Context& c = b.context;
   const Time most =
       c.state == nic::QpState::rts && c.ack_timeout != 0 ? card_.config.ack_timeout(c.ack_timeout) : kNever;
-  const Time usual = std::min(first << std::min(b.reposts, kMostDoublings), most);
+  // Whoever has not taken the state yet has nothing of us but copies of it, and gives us up after its own retries,
+  // which may be few: however late answers have become, some copies are to reach it before that.
+  const Time longest = b.room == 0 ? std::min(most, 250'000'000 * card_.config.nanosecond) : most;
+  const Time usual = std::min(first << std::min(b.reposts, kMostDoublings), longest);
   // Nothing waits but work that is under way: its silence is noticed in time.
   return b.waits_for_answer() || b.breaking ? usual : card_.config.ack_timeout(c.ack_timeout);
 }
