@@ -31,7 +31,7 @@ REAL_RULE = "os <- settings <- udp, shm <- broker <- port <- lane"
 REAL_TIME = "src/world/real/os/time.h"
 SPAN = re.compile(r"(?:\b(?:real|weft)::|(?<![\w:.]))(?:nano|micro|milli)?seconds\((?=[^)\s])")
 # The rooms inside src/nic/, by the same rule. Files that stand in src/nic/ itself belong to one of three of them.
-NIC_ORDER = {"ground": 0, "kernels": 1, "caches": 1, "memory": 2, "schedule": 3, "congestion": 4, "core": 5, "rc": 6,
+NIC_ORDER = {"ground": 0, "caches": 1, "kernels": 1, "memory": 2, "schedule": 3, "congestion": 4, "core": 5, "rc": 6,
              "roce": 7, "srnic": 7, "star": 7, "ud": 7, "card": 8}
 NIC_FILES = {
     "ground": ("context control counters formats queues reorder_notes rights ring_entry slots stateless_block "

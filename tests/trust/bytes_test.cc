@@ -234,7 +234,7 @@ TEST_F(TrustBytes, T08_ReservedAndUnsupportedOpcodes) {
     EXPECT_TRUE(dropped(victim.receive_frame(frame), Refusal::unknown_opcode));
     ++refused;
   }
-  EXPECT_EQ(refused, 256U - 23 - 12 - 2 - 1 - 28);  // all but RC, UC, UD, the congestion notification, and srnic
+  EXPECT_EQ(refused, 256U - 30 - 12 - 2 - 1 - 35);  // all but RC, UC, UD, the congestion notification, and srnic
   EXPECT_TRUE(works(victim, peer, area));
 }
 

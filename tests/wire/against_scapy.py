@@ -80,8 +80,13 @@ BTH_NAMES = {
 # scapy 2.5 has no names for SEND with invalidate.
 OPCODES = {code: name for code, name in _bth_opcodes.items() if not name.startswith("RD_")} | {
     0x16: "RC_SEND_LAST_WITH_INVALIDATE", 0x17: "RC_SEND_ONLY_WITH_INVALIDATE"}
+# Calls of kernels and their answers have the headers of WRITEs.
+CALLS = ["RPC_AS_RDMA_WRITE_ONLY", "RPC_RDMA_WRITE_FIRST", "RPC_RDMA_WRITE_MIDDLE", "RPC_RDMA_WRITE_LAST",
+         "RPC_RDMA_WRITE_ONLY", "REPLY_AS_RDMA_WRITE_ONLY", "REPLY_AS_RDMA_WRITE_ONLY_WITH_IMMEDIATE"]
 # The srnic dialect: each is its RC opcode + 0xC0, and five more.
 OPCODES |= {0xC0 + code: "SRNIC" + name[2:] for code, name in OPCODES.items() if name.startswith("RC_")}
+OPCODES |= {0x18 + i: f"RC_{name}" for i, name in enumerate(CALLS)}
+OPCODES |= {0xF8 + i: f"SRNIC_{name}" for i, name in enumerate(CALLS)}
 OPCODES |= {0xD8: "SRNIC_PROBE", 0xD9: "SRNIC_RESPONSE_PROBE"}
 OPCODES |= {0xDE: "SRNIC_RESPONSE_ACKNOWLEDGE", 0xE4: "SRNIC_SEND_ONLY_ACK", 0xEA: "SRNIC_RDMA_WRITE_ONLY_ACK"}
 

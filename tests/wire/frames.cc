@@ -2,7 +2,7 @@
 // fields as one line of JSON.
 //
 //   frames build        a frame of every opcode over IPv4 and IPv6, and of every connection manager message
-//   frames pcap FILE    the same without srnic, which is our own; the frames go to FILE as a capture
+//   frames pcap FILE    the same without srnic and calls, which are our own; the frames go to FILE as a capture
 //   frames parse        reads frames as hexadecimal lines, says what they are
 #include <array>
 #include <cstdio>
@@ -245,12 +245,18 @@ Sample sample(const Flow& flow, Headers headers, std::span<const std::byte> payl
   return out;
 }
 
+// Nobody else speaks these.
+bool is_our_own(const OpcodeInfo& o) {
+  const bool calls = o.verb == Verb::rpc || o.verb == Verb::rpc_write || o.verb == Verb::reply;
+  return calls || o.dialect == Dialect::srnic;
+}
+
 // Every opcode with every pad. No payload of a few bytes: tshark guesses at what is inside, and fails on those.
-void add_opcodes(std::vector<Sample>& out, bool with_srnic) {
+void add_opcodes(std::vector<Sample>& out, bool with_our_own) {
   model::Numbers numbers(2024);
   for (const Flow& flow : kFlows) {
     for (const auto& line : model::lines()) {
-      if (info(static_cast<Opcode>(line.opcode)).dialect == Dialect::srnic && !with_srnic) continue;
+      if (!with_our_own && is_our_own(info(static_cast<Opcode>(line.opcode)))) continue;
       for (const std::size_t size : {0, 29, 30, 67}) {
         if (size > 0 && !line.payload) continue;
         const auto payload = numbers.bytes(size);
