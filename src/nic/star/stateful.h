@@ -152,9 +152,12 @@ class Stateful {
     const Time usual = l.answer_time == 0 ? 5 * silence : l.answer_time + std::max(4 * l.variation, silence);
     return usual << l.backoff;
   }
-  // Long enough for the way, whatever the program waits for.
+  // Long enough for the way, if anybody would wait so long for an answer.
   [[nodiscard]] Time lifetime(const Context& c) const {
-    return std::max(core_.state.config.star_lifetime, 2 * usual_wait(*c.link));
+    return std::max(core_.state.config.star_lifetime, std::min(2 * usual_wait(*c.link), longest_way(c)));
+  }
+  [[nodiscard]] Time longest_way(const Context& c) const {
+    return c.ack_timeout == 0 ? kLongest * microsecond() : patience(c);
   }
   // Nothing is under way, and so nothing is answered.
   [[nodiscard]] bool is_long_silent(const Context& c) const {
@@ -169,13 +172,16 @@ class Stateful {
   }
   // If the first copy of a packet is answered after the second has been sent, that was sent for nothing (Eifel, RFC
   // 3522): the timeout grows, and what was taken from the window comes back.
-  void time_answer(StarLink& l, const Flight& f, const wire::Bth& answer) {
+  void time_answer(Context& c, const Flight& f, const wire::Bth& answer) {
+    StarLink& l = *c.link;
     const bool tells_copies = f.kind != Flight::Kind::completions && f.kind != Flight::Kind::question;
     if (f.copies > (tells_copies ? 2 : 1)) return;
     const bool for_nothing = f.copies == 2 && !answer.solicited;
     if (for_nothing) l.window = std::min(2 * l.window, StarLink::kWindow);
     const Time sent_at = for_nothing ? l.twice[answer.psn.raw() % StarLink::kWindow].first_sent_at : f.sent_at;
-    l.learn(std::max<Time>(core_.now() - sent_at, 1));
+    // What seems longer was a clock that stepped, or a card that stood still.
+    const Time took = std::max<Time>(core_.now() - sent_at, 1);
+    if (took <= longest_way(c)) l.learn(took);
   }
   // Time in which nobody drove this card is not the peer's silence: whoever stood still does not give its peers up.
   static void discount_absence(StarLink& l, Time now) {
@@ -408,7 +414,7 @@ class Stateful {
     }
     const Flight f = l.flight(psn);
     core_.count(Counter::acks_rcvd);
-    time_answer(l, f, p.headers.bth);
+    time_answer(c, f, p.headers.bth);
     l.heard_at = core_.now();  // who says that a packet came too late is there, too
     if (wire::StarView::answer(p.headers).refusal == Refusal::star_expired) return came_late(l, psn);
     l.backoff = 0;
