@@ -87,6 +87,10 @@ class Judging(unittest.TestCase):
         losses = [("elder-a", "c1.1", "TCP"), ("c2.1", "elder-a", "retry"), ("c3.1", "s3.1", "TCP")]
         self.assertEqual(judge.unexcused_losses(losses, {"c1.1", "s3.1"}), losses[1:2])
 
+    def test_a_lost_goodbye_is_no_lost_connection(self):
+        losses = [("s1.1", "c1.2", "TCP: the other side is gone"), ("s1.1", "c1.2", "TCP: that is no hello")]
+        self.assertEqual(judge.unexcused_losses(losses, set()), losses[1:])
+
 
 class Counting(unittest.TestCase):
     def test_more_of_anything_is_growth_and_less_is_not(self):
