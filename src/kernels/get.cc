@@ -1,7 +1,8 @@
 #include "kernels/get.h"
 
-#include <algorithm>
 #include <cstring>
+
+#include "kernels/value.h"
 
 namespace weft::kernels {
 namespace {
@@ -11,15 +12,11 @@ using nic::KernelNext;
 using nic::KernelStep;
 
 struct State {
-  std::uint64_t key = 0, value = 0;  // the rest of it
-  std::uint32_t left = 0;
+  std::uint64_t key = 0;
+  Value value;
   bool found = false;
 };
 constexpr std::uint32_t kMostValueSteps = 0xFFFF / KernelStep::kMostRead + 1;
-
-KernelNext read_value(State& s, KernelStep& step) {
-  return s.left == 0 ? KernelNext::done : step.read(s.value, std::min(s.left, KernelStep::kMostRead));
-}
 
 KernelNext look_at(State& s, KernelStep& step) {
   GetEntry entry;
@@ -27,9 +24,8 @@ KernelNext look_at(State& s, KernelStep& step) {
   for (std::uint32_t i = 0; i < GetEntry::kBuckets; ++i) {
     if (entry.keys[i] != s.key) continue;
     s.found = true;
-    s.value = entry.values[i] & (~std::uint64_t{0} >> 16);
-    s.left = static_cast<std::uint32_t>(entry.values[i] >> 48);
-    return read_value(s, step);
+    s.value = {entry.values[i] & (~std::uint64_t{0} >> 16), static_cast<std::uint32_t>(entry.values[i] >> 48)};
+    return s.value.read(step);
   }
   return entry.next == 0 ? KernelNext::done : step.read(entry.next, sizeof entry);
 }
@@ -46,10 +42,7 @@ KernelNext on_step(KernelStep& step) {
   }
   if (step.event != KernelEvent::data) return KernelNext::failed;
   if (!s.found) return look_at(s, step);
-  if (!step.reply(step.input, step.input_bytes)) return KernelNext::failed;
-  s.value += step.input_bytes;
-  s.left -= step.input_bytes;
-  return read_value(s, step);
+  return s.value.answer(step);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "kernels/traverse.h"
 
-#include <algorithm>
 #include <cstring>
+
+#include "kernels/value.h"
 
 namespace weft::kernels {
 namespace {
@@ -14,8 +15,7 @@ constexpr std::uint32_t kWord = 4, kKeyBytes = 8, kPointerBytes = 8;
 
 struct State {
   TraverseCall call;
-  std::uint64_t value = 0;  // the rest of it
-  std::uint32_t left = 0;
+  Value value;
   bool found = false, descended = false;
 };
 
@@ -47,10 +47,6 @@ bool makes_sense(const TraverseCall& c) {
   return true;
 }
 
-KernelNext read_value(State& s, KernelStep& step) {
-  return s.left == 0 ? KernelNext::done : step.read(s.value, std::min(s.left, KernelStep::kMostRead));
-}
-
 KernelNext look_at(State& s, KernelStep& step) {
   const TraverseCall& c = s.call;
   const Predicate predicate = c.levels == 0 && s.descended ? c.last_predicate : c.predicate;
@@ -63,9 +59,8 @@ KernelNext look_at(State& s, KernelStep& step) {
       return pointer == 0 ? KernelNext::done : step.read(pointer, kElementBytes);
     }
     s.found = true;
-    s.value = pointer;
-    s.left = c.value_bytes;
-    return read_value(s, step);
+    s.value = {pointer, c.value_bytes};
+    return s.value.read(step);
   }
   const std::uint64_t next = c.has_next ? word_of(step.input, c.next_position * kWord) : 0;
   return next == 0 ? KernelNext::done : step.read(next, kElementBytes);
@@ -80,10 +75,7 @@ KernelNext on_step(KernelStep& step) {
   }
   if (step.event != KernelEvent::data) return KernelNext::failed;
   if (!s.found) return look_at(s, step);
-  if (!step.reply(step.input, step.input_bytes)) return KernelNext::failed;
-  s.value += step.input_bytes;
-  s.left -= step.input_bytes;
-  return read_value(s, step);
+  return s.value.answer(step);
 }
 
 }  // namespace
