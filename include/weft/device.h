@@ -13,6 +13,7 @@
 #include "weft/domain.h"
 #include "weft/event.h"
 #include "weft/handle.h"
+#include "weft/kernel.h"
 #include "weft/types.h"
 
 namespace weft {
@@ -50,6 +51,12 @@ class Device : public detail::Handle<Device, std::uint32_t> {
 
   // The oldest that has not been taken.
   [[nodiscard]] std::optional<Event> next_event();
+
+  // Kernels that peers may call by their op-code. One that is deployed replaces the one of its op-code; calls that have
+  // begun end with the kernel that they began with. The names are good until the kernel is replaced or removed.
+  [[nodiscard]] Result<> deploy(const weft_kernel& kernel);
+  [[nodiscard]] Result<> remove_kernel(std::uint64_t opcode);
+  [[nodiscard]] std::vector<weft_kernel> kernels() const;
 
   [[nodiscard]] Address address(std::uint8_t index = 0) const;
   [[nodiscard]] std::uint8_t addresses() const;

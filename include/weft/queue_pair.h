@@ -38,6 +38,10 @@ struct QueuePairOptions {
   const SharedReceiveQueue* srq = nullptr;      // RC and UD: receives are taken from here
   bool signal_all = false;                      // all work completes loudly, whatever it says
   StarRole role = StarRole::none;               // RC only; a stateless one has no shared receive queue
+  // RC without a role: the peer may call this device's kernels (weft/kernel.h), so many at once, at most 1024; and this
+  // program may call the peer's.
+  std::uint32_t serves_calls = 0;
+  bool calls = false;
 };
 
 enum class QpState : std::uint8_t {

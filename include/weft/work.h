@@ -59,6 +59,8 @@ enum class Verb : std::uint8_t {
   fetch_add,         // RC
   local_invalidate,  // closes a type 2 window of this queue pair
   bind_window,       // opens a window
+  rpc,        // RC: calls a kernel of the peer's (weft/kernel.h) by a weft_call_head and parameters, of one packet
+  rpc_write,  // RC: payload of any length for a kernel of the peer's
 };
 [[nodiscard]] std::string_view text(Verb verb);
 
@@ -91,7 +93,7 @@ struct WorkRequest {
   std::uint64_t id = 0;  // comes back in the completion
   Verb verb = Verb::send;
   OneOrMore<Sge> local{};               // gathered from for send and write, scattered to for read and atomics
-  RemoteAddress remote{};               // write, read, atomics
+  RemoteAddress remote{};               // write, read, atomics; rpc, rpc_write: the op-code, and what may be used there
   bool signaled = true;                 // false: completes silently, unless it fails
   bool solicited = false;               // raises an event for who waits for solicited completions only
   bool fence = false;                   // not before all READs and atomics posted earlier are done

@@ -246,8 +246,11 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   if (l.send_sges > config_.max_sges || l.receive_sges > config_.max_sges) return Error::limit_exceeded;
   if (l.inline_bytes > config_.max_inline) return Error::limit_exceeded;
   if (o.role != StarRole::none && o.service != wire::Service::rc) return Error::not_supported;
-  if (o.serves_calls != 0 && (o.service != wire::Service::rc || o.role != StarRole::none)) return Error::not_supported;
+  if (has_kernels(o) && (o.service != wire::Service::rc || o.role != StarRole::none)) return Error::not_supported;
   if (o.serves_calls > kMostCalls) return Error::limit_exceeded;
+  if (o.serves_calls != 0 && l.send_entries + 2 * o.serves_calls > config_.max_queue_entries) {
+    return Error::limit_exceeded;
+  }
   if (o.role != StarRole::stateless) return Error::none;
   if (o.srq != nullptr) return Error::not_supported;  // a card without state cannot share one
   return fits_stateless(o) ? Error::none : Error::limit_exceeded;

@@ -61,11 +61,11 @@ void QueuePair::make_rings() {
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
   if (options_.serves_calls != 0) {
     calls_ = std::make_unique<nic::KernelServer>(options_.serves_calls);
-    // One half is the program's, who may have to leave some of it to the card for a while; the card has the other.
-    options_.limits.send_entries = 2 * std::bit_ceil(options_.limits.send_entries + calls_->places());
+    // The program's half of the ring, of which it may have to leave some to the card for a while.
+    options_.limits.send_entries = std::bit_ceil(options_.limits.send_entries + calls_->places());
   }
   options_.limits.receive_entries = std::bit_ceil(std::max(l.receive_entries, 1U));
-  sq_ = make_ring(device_, send_stride * options_.limits.send_entries);
+  sq_ = make_ring(device_, send_stride << (std::countr_zero(options_.limits.send_entries) + (calls_ ? 1 : 0)));
   if (options_.srq == nullptr) rq_ = make_ring(device_, receive_stride * options_.limits.receive_entries);
   context_->sq_stride = static_cast<std::uint16_t>(send_stride);
   context_->rq_stride = static_cast<std::uint16_t>(receive_stride);
@@ -138,10 +138,11 @@ void QueuePair::reset() {
   c.max_send_sges = static_cast<std::uint8_t>(options_.limits.send_sges) & 0x3F;
   c.max_inline = static_cast<std::uint16_t>(options_.limits.inline_bytes);
   c.may_call = options_.may_call ? 1 : 0;
+  knows_of_kernels_ = false;
   c.serves = calls_ ? 1 : 0;
   c.calls = calls_.get();
   if (calls_) calls_->abandon();
-  c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries));
+  c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries) + c.serves);
   c.rq = rq_.data();
   c.rq_stride = receive_stride;
   c.rq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.receive_entries));
@@ -180,6 +181,16 @@ void QueuePair::release_taken() {
   for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
     if (s.at(i).takes_receive) srq.free[srq.free_count++] = s.at(i).receive;
   }
+}
+
+bool QueuePair::awaits_kernels() const {
+  return options_.wants_to_call && !knows_of_kernels_ && context_->state != QpState::reset &&
+         context_->state != QpState::init && context_->state != QpState::error;
+}
+
+void QueuePair::learn_of_kernels(bool may_call) {
+  knows_of_kernels_ = true;
+  context_->may_call = may_call ? 1 : 0;
 }
 
 void QueuePair::decide(nic::Dialect dialect) {

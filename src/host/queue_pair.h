@@ -35,13 +35,16 @@ struct QpOptions {
   CompletionQueue* receive_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;
   StarRole role = StarRole::none;
-  // RC: the peer may call this card's kernels, so many at once; and the peer is a card whose kernels may be called.
+  // RC: the peer may call this card's kernels, so many at once; the peer is a card whose kernels may be called; and the
+  // program wants to call them, if it turns out to be one (QueuePair::learn_of_kernels).
   std::uint32_t serves_calls = 0;
-  bool may_call = false;
+  bool may_call = false, wants_to_call = false;
 };
 
 // Kernels are called in roce and srnic alone.
-[[nodiscard]] inline bool has_kernels(const QpOptions& o) { return o.serves_calls != 0 || o.may_call; }
+[[nodiscard]] inline bool has_kernels(const QpOptions& o) {
+  return o.serves_calls != 0 || o.may_call || o.wants_to_call;
+}
 
 // A stateless side has no shared receive queue, and what its entries name has to fit into a packet.
 [[nodiscard]] inline bool fits_stateless(const QpOptions& o) {
@@ -105,6 +108,10 @@ class QueuePair {
   [[nodiscard]] const nic::StatelessBlock* block() const { return block_; }
   // Has it heard of the other side of its StaR connection?
   [[nodiscard]] bool knows_partner() const { return block_ != nullptr ? block_->room != 0 : link_ && link_->migrated; }
+
+  // It wants to call the peer's kernels, knows who that is, and has not been told whether it has any.
+  [[nodiscard]] bool awaits_kernels() const;
+  void learn_of_kernels(bool may_call);
 
   // An undecided connection speaks this from now on; any other has made its choice.
   void decide(nic::Dialect dialect);
@@ -188,9 +195,10 @@ class QueuePair {
   nic::StatelessBlock* block_ = nullptr;  // StaR's stateless side
   std::unique_ptr<nic::StarLink> link_;   // StaR's stateful side
   std::unique_ptr<nic::KernelServer> calls_;
-  bool by_agreement_ = false;  // it became one of them, and is that until it is reset
-  bool is_held_ = false;       // for a move; and meanwhile:
-  bool drains_ = false;        //   its program has put it into SQD
+  bool knows_of_kernels_ = false;  // whether the peer's may be called
+  bool by_agreement_ = false;      // it became one of them, and is that until it is reset
+  bool is_held_ = false;           // for a move; and meanwhile:
+  bool drains_ = false;            //   its program has put it into SQD
   std::unique_ptr<Move> move_;
 };
 

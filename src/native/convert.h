@@ -39,6 +39,7 @@ static_assert(same(QpMask::min_rnr_timer, host::QpMask::min_rnr_timer) && same(Q
 static_assert(same(Verb::send, nic::WorkKind::send) && same(Verb::read, nic::WorkKind::read));
 static_assert(same(Verb::local_invalidate, nic::WorkKind::local_invalidate));
 static_assert(same(Verb::bind_window, nic::WorkKind::bind_window));
+static_assert(same(Verb::rpc, nic::WorkKind::rpc) && same(Verb::rpc_write, nic::WorkKind::rpc_write));
 static_assert(same(CompletionStatus::flushed, nic::Status::flushed) &&
               same(CompletionStatus::fatal, nic::Status::fatal));
 static_assert(same(CompletionKind::receive_write_immediate, nic::CompletionKind::receive_write_immediate));

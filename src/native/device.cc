@@ -5,6 +5,7 @@
 
 #include "native/convert.h"
 #include "native/inside.h"
+#include "native/kernel_shape.h"
 
 namespace weft {
 
@@ -71,6 +72,22 @@ std::optional<Event> Device::next_event() {
     default: e.qpn = Qpn(event->number); break;
   }
   return e;
+}
+
+Result<> Device::deploy(const weft_kernel& kernel) {
+  if (device_ == nullptr) return refuse(Error::closed);
+  return native::result_of(device_->device->deploy(native::ours(kernel)));
+}
+
+Result<> Device::remove_kernel(std::uint64_t opcode) {
+  if (device_ == nullptr) return refuse(Error::closed);
+  return native::result_of(device_->device->remove_kernel(opcode));
+}
+
+std::vector<weft_kernel> Device::kernels() const {
+  std::vector<weft_kernel> all;
+  for (const nic::Kernel& k : device().device->kernels()) all.push_back(native::theirs(k));
+  return all;
 }
 
 Address Device::address(std::uint8_t index) const {

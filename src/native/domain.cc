@@ -51,7 +51,9 @@ Result<QueuePair> Domain::create_queue_pair(const QueuePairOptions& o) {
                                 .send_cq = Inside::id(*o.send_cq),
                                 .receive_cq = Inside::id(*receive_cq),
                                 .srq = o.srq != nullptr ? Inside::id(*o.srq) : nullptr,
-                                .role = static_cast<host::StarRole>(o.role)};
+                                .role = static_cast<host::StarRole>(o.role),
+                                .serves_calls = o.serves_calls,
+                                .may_call = o.calls};
   auto made = native::adopt<QueuePair>(*device_, device_->device->create_qp(id_, options));
   if (made) Inside::set_first_psn(*made, native::theirs(device_->device->random_psn()));
   return made;

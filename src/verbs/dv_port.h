@@ -1,6 +1,8 @@
 // What libibverbs.so.1 of Weft does for libweft_dv.so.1 (include/weft/dv.h). They lie in different places, and another
-// libibverbs.so.1 may be the one that a program finds.
+// libibverbs.so.1 may be the one that a program finds. Contexts and queue pairs are of Weft's devices.
 #pragma once
+
+#include <cstdint>
 
 #include <infiniband/verbs.h>
 
@@ -8,3 +10,9 @@
 
 extern "C" bool weft_dv_is_ours(const ibv_device* device);
 extern "C" ibv_qp* weft_dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attr, const weftdv_qp_init_attr* weft);
+extern "C" int weft_dv_deploy_kernel(ibv_context* context, const weft_kernel* kernel);
+extern "C" int weft_dv_remove_kernel(ibv_context* context, std::uint64_t opcode);
+extern "C" int weft_dv_list_kernels(ibv_context* context, weft_kernel* kernels, int most);
+extern "C" bool weft_dv_shipped_kernel(const char* name, weft_kernel* kernel);
+extern "C" int weft_dv_post_rpc(ibv_qp* qp, const weftdv_rpc* call);
+extern "C" int weft_dv_post_rpc_write(ibv_qp* qp, const weftdv_rpc_write* payload);

@@ -1,7 +1,7 @@
 // How Weft cards find out about each other: a question to queue pair 1, of a vendor's class (IBA 16.5), and its answer.
-// Both say which versions of the srnic dialect their sender speaks, which roles of StaR it plays, and how many
-// reliable connections it has. A card of another make does not answer, or answers that it does not know the question:
-// Linux does.
+// Both say which versions of the srnic dialect their sender speaks, which roles of StaR it plays, how many reliable
+// connections it has, and whether it answers calls of kernels. A card of another make does not answer, or answers that
+// it does not know the question: Linux does.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +34,10 @@ constexpr std::uint8_t common_version(const DialectVersions& a, const DialectVer
 static_assert(common_version({1, 3}, {2, 4}) == 3 && common_version({2, 4}, {1, 3}) == 3);
 static_assert(common_version({1, 1}, {2, 3}) == 0 && common_version({0, 0}, {1, 1}) == 0);
 
+// How calls of kernels (nic/kernels) look on the wire: the version that this card answers, if its queue pair serves
+// any.
+inline constexpr std::uint8_t kCallVersion = 1;
+
 // Which roles of StaR (wire/star.h) a card's queue pairs play. A card that does not know StaR says none.
 struct StarRoles {
   static constexpr std::uint8_t kStateless = 1, kStateful = 2;
@@ -61,7 +65,7 @@ struct VendorMad {
   static constexpr std::uint16_t kAttribute = 0x0001;
   static constexpr std::uint64_t kMagic = 0x5765'6674'4361'7264;  // "WeftCard"
   // Where things stand; behind them zeros, for later versions to use and for earlier ones to ignore.
-  static constexpr std::size_t kMakerAt = 36, kBodyAt = 40, kBodyBytes = 24;
+  static constexpr std::size_t kMakerAt = 36, kBodyAt = 40, kBodyBytes = 25;
 
   std::uint64_t transaction = 0;
   bool is_answer = false;
@@ -70,6 +74,7 @@ struct VendorMad {
   std::uint8_t chosen = 0;        // of an answer: common_version(), as the sender sees it
   StarRoles roles{};              // of StaR, that the sender plays; other bits have no meaning yet
   std::uint32_t connections = 0;  // reliable ones, that the sender has
+  std::uint8_t calls = 0;         // of kernels that the sender's card answers: kCallVersion; 0: none
   Qpn asker{}, about{};           // whose connection the question is for; the answer has the same
   friend constexpr bool operator==(const VendorMad&, const VendorMad&) = default;
 };
@@ -82,6 +87,7 @@ constexpr VendorMad decode_vendor_body(std::span<const std::byte, VendorMad::kBo
   m.asker = Qpn(get<std::uint32_t, 12>(b));
   m.about = Qpn(get<std::uint32_t, 16>(b));
   m.connections = get<std::uint32_t, 20>(b);
+  m.calls = get<std::uint8_t, 24>(b);
   return m;
 }
 }  // namespace detail
@@ -126,6 +132,7 @@ constexpr void encode_vendor(const VendorMad& m, std::span<std::byte, kMadBytes>
   put<std::uint32_t, 12>(body, m.asker.raw());
   put<std::uint32_t, 16>(body, m.about.raw());
   put<std::uint32_t, 20>(body, m.connections);
+  put<std::uint8_t, 24>(body, m.calls);
 }
 
 // What a card that speaks `own`, plays these roles and has so many connections, says to a question.
@@ -138,6 +145,7 @@ constexpr void encode_vendor(const VendorMad& m, std::span<std::byte, kMadBytes>
   answer.chosen = common_version(own, question.versions);
   answer.roles = roles;
   answer.connections = connections;
+  answer.calls = kCallVersion;
   return answer;
 }
 

@@ -31,6 +31,7 @@ TEST(VendorMad, QuestionsAndAnswersSurviveTheirWayThroughBytes) {
   VendorMad of_star = question();
   of_star.connections = 0x0123'4567;
   of_star.roles.bits = StarRoles::kStateful;
+  of_star.calls = 9;
   for (const VendorMad& sent : {question(), of_star, answer_to(question(), {1, 1}), answer_to(question(), {0, 0}),
                                 answer_to(of_star, {0, 0}, {StarRoles::kStateless})}) {
     VendorMad got;

@@ -341,6 +341,27 @@ TEST_P(Calls, EndWithTheKernelThatTheyBeganWith) {
   EXPECT_EQ(call(), CallOutcome::success) << "it has not ended";
 }
 
+// Bug: whoever served calls was told of a send queue twice as long as it was, and of half of it had no use.
+TEST_P(Calls, LeaveTheProgramTheSendQueueThatItIsToldOf) {
+  const host::QueuePair& serving = scene.server().qp();
+  const std::uint32_t entries = serving.options().limits.send_entries;
+  for (std::uint32_t i = 0; i < entries; ++i) ASSERT_EQ(scene.server().post({.local = {{0, 1}}}), host::Error::none);
+  EXPECT_EQ(scene.server().post({.local = {{0, 1}}}), host::Error::queue_full);
+}
+
+TEST_P(Calls, MayComeOnceThePeerIsKnown) {
+  CallScene other(spec());
+  auto [a, b] = other.bed.connect({.wants_to_call = true}, {.serves_calls = 2});
+  const Step rpc{.kind = nic::WorkKind::rpc, .local = {{0, 64}}, .opcode = kOp};
+  EXPECT_TRUE(a.qp().awaits_kernels());
+  EXPECT_EQ(a.post(rpc), host::Error::not_supported);
+  a.qp().learn_of_kernels(true);
+  EXPECT_FALSE(a.qp().awaits_kernels());
+  EXPECT_EQ(a.post(rpc), host::Error::none);
+  ASSERT_EQ(a.go_to(nic::QpState::reset), host::Error::none);
+  EXPECT_FALSE(a.qp().awaits_kernels()) << "it has no peer";
+}
+
 TEST_P(Calls, AreForgottenWithTheirQueuePair) {
   deploy(&sum);
   for (int i = 0; i < 8; ++i) {  // more than there are instances

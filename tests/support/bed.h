@@ -87,7 +87,7 @@ struct QpSpec {
   nic::Rights rights = nic::kRemoteRights;
   wire::Qkey qkey{0x1234};
   std::uint32_t serves_calls = 0;  // of kernels, at once
-  bool may_call = false;
+  bool may_call = false, wants_to_call = false;
 };
 
 // Work in terms of arenas: where its bytes are at home, and where they go in the peer's.

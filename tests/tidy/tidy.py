@@ -41,8 +41,8 @@ NIC_FILES = {
 NIC_RULE = ("ground <- caches, kernels <- memory <- schedule <- congestion <- core <- rc <- roce, srnic, star, ud <- "
             "card")
 HOST_MEMORY = "src/nic/host_memory.h"  # the card's only way to what lies in host memory
-# Besides the standard library: until std::expected arrives with C++23; and C's own, for weft/dv.h.
-PUBLIC_INCLUDES = {"tl/expected.hpp", "stdbool.h", "stdint.h"}
+# Besides the standard library: until std::expected arrives with C++23; and C's own, for the headers that C has, too.
+PUBLIC_INCLUDES = {"tl/expected.hpp", "stdbool.h", "stddef.h", "stdint.h"}
 PUBLIC_RULE = 'public headers include only the standard library, <tl/expected.hpp> and "weft/…"'
 PURE = {"base", "wire", "nic", "host", "native", "cm", "public"}
 DETERMINISTIC = PURE | {"world", "world/sim", "world/direct"}

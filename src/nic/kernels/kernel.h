@@ -1,6 +1,8 @@
 // A kernel: a function of the program's that runs on the card, between the transport and host memory. Peers call it by
 // its op-code. It is called a step at a time, and a step is about a packet's worth of work, because the card does
 // nothing else meanwhile: what takes longer is a loop of steps, whose state lies in `state`.
+//
+// Programs know these types as weft/kernel.h has them, with the same layout and the same numbers.
 #pragma once
 
 #include <cstddef>

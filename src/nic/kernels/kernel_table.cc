@@ -5,7 +5,11 @@
 namespace weft::nic {
 
 DeployedKernel::DeployedKernel(const Kernel& k)
-    : kernel(k), instances(k.instances), states(std::size_t{k.instances} * ((k.state_bytes + 15) / 16 * 16)) {
+    : kernel(k),
+      name(k.name),
+      instances(k.instances),
+      states(std::size_t{k.instances} * ((k.state_bytes + 15) / 16 * 16)) {
+  kernel.name = name;
   free.reserve(k.instances);
   const std::size_t stride = (k.state_bytes + 15) / 16 * 16;
   for (std::size_t n = k.instances; n-- > 0;) {

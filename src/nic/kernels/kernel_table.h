@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "nic/kernels/kernel.h"
@@ -57,6 +58,7 @@ struct DeployedKernel {
   void give_back(KernelInstance& i);
 
   Kernel kernel;
+  std::string name;  // the kernel's
   bool is_live = true;
   std::uint32_t users = 0;
   std::vector<KernelInstance> instances;

@@ -1,4 +1,8 @@
-// For libweft_dv.so.1 (verbs/dv_port.h).
+// For libweft_dv.so.1 (verbs/dv_port.h): queue pairs with what verbs have no word for, and kernels on the card. Calls
+// of the peer's kernels are in calls.cc.
+#include <algorithm>
+
+#include "native/kernel_shape.h"
 #include "verbs/dv_port.h"
 #include "verbs/ibverbs/device_list.h"
 #include "verbs/ibverbs/errors.h"
@@ -18,19 +22,59 @@ bool role_of(const weftdv_star_role& wanted, host::StarRole& role) {
   }
 }
 
+// False: something in it means nothing.
+bool extras_of(const weftdv_qp_init_attr& weft, QpExtras& extras) {
+  constexpr std::uint64_t kKnown =
+      WEFTDV_QP_INIT_ATTR_STAR_ROLE | WEFTDV_QP_INIT_ATTR_SERVES_CALLS | WEFTDV_QP_INIT_ATTR_CALLS;
+  const auto has = [&](weftdv_qp_init_attr_mask bit) { return (weft.comp_mask & bit) != 0; };
+  if ((weft.comp_mask & ~kKnown) != 0) return false;
+  if (has(WEFTDV_QP_INIT_ATTR_STAR_ROLE) && !role_of(weft.star_role, extras.role)) return false;
+  if (has(WEFTDV_QP_INIT_ATTR_SERVES_CALLS)) {
+    extras.serves_calls = weft.serves_calls;
+    if (weft.serves_calls == 0) return false;
+  }
+  extras.calls = has(WEFTDV_QP_INIT_ATTR_CALLS);
+  return true;
+}
+
 }  // namespace
 }  // namespace weft::verbs
 
 using namespace weft::verbs;
 
-extern "C" bool weft_dv_is_ours(const ibv_device* device) { return is_ours(device); }
+extern "C" {
 
-extern "C" ibv_qp* weft_dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attr, const weftdv_qp_init_attr* weft) {
-  constexpr std::uint64_t kKnown = WEFTDV_QP_INIT_ATTR_STAR_ROLE;
-  auto role = weft::host::StarRole::none;
-  if (weft != nullptr && (weft->comp_mask & ~kKnown) != 0) return refuse(EINVAL);
-  if (weft != nullptr && (weft->comp_mask & WEFTDV_QP_INIT_ATTR_STAR_ROLE) != 0 && !role_of(weft->star_role, role)) {
-    return refuse(EINVAL);
-  }
-  return create_qp_in_role(context, attr, role);
+bool weft_dv_is_ours(const ibv_device* device) { return is_ours(device); }
+
+ibv_qp* weft_dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attr, const weftdv_qp_init_attr* weft) {
+  QpExtras extras;
+  if (weft != nullptr && !extras_of(*weft, extras)) return refuse(EINVAL);
+  return create_special_qp(context, attr, extras);
 }
+
+int weft_dv_deploy_kernel(ibv_context* context, const weft_kernel* kernel) try {
+  const Hold hold(context_of(context));
+  return hold ? errno_of(context_of(context).device.deploy(weft::native::ours(*kernel))) : EIO;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
+}
+
+int weft_dv_remove_kernel(ibv_context* context, std::uint64_t opcode) {
+  const Hold hold(context_of(context));
+  return hold ? errno_of(context_of(context).device.remove_kernel(opcode)) : EIO;
+}
+
+int weft_dv_list_kernels(ibv_context* context, weft_kernel* kernels, int most) try {
+  const Hold hold(context_of(context));
+  if (!hold) return minus_one(EIO);
+  const std::vector<weft::nic::Kernel> all = context_of(context).device.kernels();
+  const std::size_t count = std::min(all.size(), static_cast<std::size_t>(most));
+  std::transform(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), kernels, weft::native::theirs);
+  return static_cast<int>(all.size());
+} catch (const std::bad_alloc&) {
+  return minus_one(ENOMEM);
+}
+
+bool weft_dv_shipped_kernel(const char* name, weft_kernel* kernel) { return weft::native::find_shipped(name, *kernel); }
+
+}  // extern "C"

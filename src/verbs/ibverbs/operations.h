@@ -6,7 +6,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "host/star/role.h"
+#include "verbs/ibverbs/qp.h"
 
 namespace weft::verbs {
 
@@ -43,6 +43,6 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr);
 int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr);
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attr);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr);
-ibv_qp* create_qp_in_role(ibv_context* context, ibv_qp_init_attr_ex* attr, host::StarRole role);
+ibv_qp* create_special_qp(ibv_context* context, ibv_qp_init_attr_ex* attr, const QpExtras& extras);
 
 }  // namespace weft::verbs

@@ -55,13 +55,6 @@ constexpr auto kKinds = [] {
   return t;
 }();
 
-// Elements of a verbs list, as the card's.
-struct SgeList {
-  const ibv_sge* first;
-  std::size_t count;
-  [[nodiscard]] std::size_t size() const { return count; }
-  [[nodiscard]] nic::Sge operator[](std::size_t i) const { return sge_of(first[i]); }
-};
 // The same list for inline data, whose elements are the program's own bytes.
 struct PieceList {
   const ibv_sge* first;

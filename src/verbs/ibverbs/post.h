@@ -34,4 +34,12 @@ inline void set_destination(host::WorkRequest& r, ibv_ah& ah, std::uint32_t qpn,
 
 inline nic::Sge sge_of(const ibv_sge& s) { return {s.addr, s.length, wire::Key(s.lkey)}; }
 
+// Elements of a verbs list, as the card's.
+struct SgeList {
+  const ibv_sge* first;
+  std::size_t count;
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] nic::Sge operator[](std::size_t i) const { return sge_of(first[i]); }
+};
+
 }  // namespace weft::verbs

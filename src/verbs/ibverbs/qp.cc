@@ -91,22 +91,24 @@ std::unique_ptr<QueuePair, Unmake> new_queue_pair(host::Device& device) {
 QueuePair::QueuePair() : ibv_qp_ex{} {}
 QueuePair::~QueuePair() = default;
 
-QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr, host::StarRole role) {
+QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr, const QpExtras& extras) {
   Context& c = context_of(*pd);
   if (service_of(attr.qp_type) == wire::Service::none) return refuse(EOPNOTSUPP);
   if (!is_of(pd->context, attr.send_cq) || !is_of(pd->context, attr.recv_cq)) return refuse(EINVAL);
   if (attr.srq != nullptr && !is_of(pd->context, attr.srq)) return refuse(EINVAL);
-  if (const int code = c.attach(role); code != 0) return refuse(code);
+  if (const int code = c.attach(extras.role); code != 0) return refuse(code);
   const Hold hold(c);
   if (!hold) return refuse(EIO);
   return attempt([&]() -> QueuePair* {
     auto qp = new_queue_pair(c.device);
     host::QpOptions options = options_of(attr);
-    options.role = role;
+    options.role = extras.role;
+    options.serves_calls = extras.serves_calls;
+    options.wants_to_call = extras.calls;
     const auto queue = c.device.create_qp(ours(pd).number, options);
     if (!queue) {
       const bool stateless =
-          (role == host::StarRole::none ? c.device.config().role : role) == host::StarRole::stateless;
+          (extras.role == host::StarRole::none ? c.device.config().role : extras.role) == host::StarRole::stateless;
       if (stateless && options.srq != nullptr && queue.error() == host::Error::not_supported)
         explain_stateless("shared receive queue");
       return refuse(queue.error());

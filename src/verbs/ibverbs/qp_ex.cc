@@ -217,11 +217,9 @@ void set_builders(QueuePair& qp, std::uint64_t operations) {
   if (asked(IBV_QP_EX_WITH_SEND_WITH_INV)) qp.wr_send_inv = wr_send_inv;
 }
 
-ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* ex) {
-  return create_qp_in_role(context, ex, host::StarRole::none);
-}
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* ex) { return create_special_qp(context, ex, {}); }
 
-ibv_qp* create_qp_in_role(ibv_context* context, ibv_qp_init_attr_ex* ex, host::StarRole role) {
+ibv_qp* create_special_qp(ibv_context* context, ibv_qp_init_attr_ex* ex, const QpExtras& extras) {
   constexpr std::uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   const auto has = [ex](ibv_qp_init_attr_mask bit) { return (ex->comp_mask & bit) != 0; };
   if ((ex->comp_mask & ~known) != 0) return refuse(EOPNOTSUPP);
@@ -236,7 +234,7 @@ ibv_qp* create_qp_in_role(ibv_context* context, ibv_qp_init_attr_ex* ex, host::S
                         .cap = ex->cap,
                         .qp_type = ex->qp_type,
                         .sq_sig_all = ex->sq_sig_all};
-  QueuePair* qp = make_qp(ex->pd, attr, role);
+  QueuePair* qp = make_qp(ex->pd, attr, extras);
   if (qp == nullptr) return nullptr;
   if (has(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
     qp->builder.reset(attempt([qp] { return new Builder(qp->queue->options().limits); }));

@@ -65,6 +65,7 @@ TEST_F(Desk, HandsOnOffersAndAnswersQuestions) {
     ASSERT_EQ(parse_gsi(d.reply->flow, d.reply->bytes, answer), Refusal::none);
     ASSERT_EQ(wire::parse_vendor(answer, heard), Refusal::none);
     EXPECT_EQ(heard.connections, 5U);
+    EXPECT_EQ(heard.calls, wire::kCallVersion);
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace weft::real {
 
-inline constexpr std::uint32_t kProtocolVersion = 10;
+inline constexpr std::uint32_t kProtocolVersion = 11;
 // A lane number has no new owner for so long after its last one has left.
 inline constexpr Time kNumberRests = seconds(1);
 // Lanes whose broker was killed come back to the next when they can run, on a busy machine late. Who hears that they

@@ -124,6 +124,8 @@ class Lane::Engine : public PrintsStats, private host::MoverWorld {
   void learn_of(std::uint32_t slot);
   void learn_of(const nic::StatelessBlock& block);
   [[gnu::cold]] void look_for_partner(Time now, const nic::Context& c);
+  [[nodiscard]] Negotiation::Connection connection_of(const nic::Context& c) const;
+  [[gnu::cold]] void ask_about_kernels(Time now, const nic::Context& c);
   [[gnu::cold]] void judge_partner(host::QueuePair& qp, wire::StarRoles peers);
   [[gnu::cold]] void note_state(Time now, std::uint32_t slot, const nic::Context& c);
   void decide(host::QueuePair& qp, Negotiation::Outcome outcome, const Negotiation::Facts& peer);

@@ -21,7 +21,8 @@ nic::Dialect dialect_of(Outcome outcome) {
   return outcome == Outcome::srnic ? nic::Dialect::srnic : nic::Dialect::roce;
 }
 
-Negotiation::Facts facts_of(const LocalPeerInfo& about) { return {about.roles, about.connections}; }
+// Who shares our broker is a Weft card of our version.
+Negotiation::Facts facts_of(const LocalPeerInfo& about) { return {about.roles, about.connections, wire::kCallVersion}; }
 
 // Does the queue pair know its peer's address and number, and has not been told what to speak?
 bool awaits_dialect(const nic::Context& c) {
@@ -84,14 +85,18 @@ void Lane::Engine::note_state(Time now, std::uint32_t slot, const nic::Context& 
   if (!port_.is_open()) return;
   shared_status_->connections.store(device_.connections(), std::memory_order_relaxed);
   moves_.note(now);
+  ask_about_kernels(now, c);
+}
+
+Negotiation::Connection Lane::Engine::connection_of(const nic::Context& c) const {
+  return {.own_address = device_.config().gids[c.gid_index], .peer_address = c.peer, .own = c.qpn, .peer = c.peer_qpn};
 }
 
 // Nothing waits for the answer: if the peer is what it should be, it has heard of us when the answer comes.
 void Lane::Engine::look_for_partner(Time now, const nic::Context& c) {
   host::QueuePair* const qp = device_.find_qp(c.qpn);
   if (qp == nullptr || !port_.is_open() || !awaits_partner(*qp)) return;
-  const Negotiation::Connection connection{
-      .own_address = device_.config().gids[c.gid_index], .peer_address = c.peer, .own = c.qpn, .peer = c.peer_qpn};
+  const Negotiation::Connection connection = connection_of(c);
   const Negotiation::Peer peer = Negotiation::peer_of(connection);
   if (negotiation_.is_asking(peer) || suits(qp->options().role, negotiation_.facts_of(now, peer).roles)) return;
   const auto answer = ask_broker(peer);
@@ -100,6 +105,20 @@ void Lane::Engine::look_for_partner(Time now, const nic::Context& c) {
     return judge_partner(*qp, negotiation_.learn(now, peer, about.versions, facts_of(about)).roles);
   }
   begin_to_ask(now, connection, answer.has_value());
+}
+
+// Whether the peer's kernels may be called. Nothing but calls waits for the answer.
+void Lane::Engine::ask_about_kernels(Time now, const nic::Context& c) {
+  host::QueuePair* const qp = device_.find_qp(c.qpn);
+  if (qp == nullptr || !qp->awaits_kernels()) return;
+  const Negotiation::Connection connection = connection_of(c);
+  const Negotiation::Peer peer = Negotiation::peer_of(connection);
+  if (negotiation_.facts_of(now, peer).calls != 0) return qp->learn_of_kernels(true);
+  if (negotiation_.is_asking(peer)) return;
+  const auto answer = ask_broker(peer);
+  if (!answer || answer->code != 0) return void(begin_to_ask(now, connection, answer.has_value()));
+  const LocalPeerInfo& about = answer->local_peer;
+  settle_dialect(negotiation_.learn(now, peer, about.versions, facts_of(about)));
 }
 
 // Breaks a queue pair whose peer does not play the other role, before anybody waits for it.
@@ -197,8 +216,7 @@ void Lane::Engine::consult(Time now, std::uint32_t slot) {
   const nic::Context& c = device_.card().contexts[slot];
   host::QueuePair* qp = device_.find_qp(c.qpn);
   if (!awaits_dialect(c) || qp == nullptr || !port_.is_open()) return;
-  const Negotiation::Connection connection{
-      .own_address = device_.config().gids[c.gid_index], .peer_address = c.peer, .own = c.qpn, .peer = c.peer_qpn};
+  const Negotiation::Connection connection = connection_of(c);
   const Negotiation::Peer peer = Negotiation::peer_of(connection);
   Outcome outcome = negotiation_.find(now, peer);
   if (outcome == Outcome::unknown) {
@@ -250,12 +268,14 @@ void Lane::Engine::settle_dialect(const Negotiation::Settled& settled) {
   std::vector<wire::Qpn> waiting;
   device_.for_each_qp([&](const host::QueuePair& qp) {
     const nic::Context& c = qp.context();
-    if (!(awaits_dialect(c) || awaits_partner(qp)) || c.peer.bytes != settled.peer.address) return;
+    if (!(awaits_dialect(c) || awaits_partner(qp) || qp.awaits_kernels()) || c.peer.bytes != settled.peer.address)
+      return;
     if (settled.all_lanes || wire::lane_number(c.peer_qpn) == settled.peer.lane_number) waiting.push_back(qp.qpn());
   });
   for (const wire::Qpn qpn : waiting) {
     host::QueuePair& qp = *device_.find_qp(qpn);
-    decide(qp, settled.outcome, {settled.roles, settled.connections});
+    if (qp.awaits_kernels()) qp.learn_of_kernels(settled.calls != 0);
+    decide(qp, settled.outcome, {settled.roles, settled.connections, settled.calls});
     if (awaits_partner(qp)) judge_partner(qp, settled.roles);
   }
 }

@@ -55,8 +55,12 @@ Negotiation::Outcome Negotiation::ask(Time now, const Connection& c, std::uint64
     entry = {.asking = true, .asked = now, .due = now};
     if (broker == Broker::is_late) entry.gives_up_from = now + kBrokerWithin;
     entry.question = {.from = c.own_address, .to = c.peer_address};
-    entry.question.mad = {
-        .transaction = transaction, .versions = own_, .roles = own_roles_, .asker = c.own, .about = c.peer};
+    entry.question.mad = {.transaction = transaction,
+                          .versions = own_,
+                          .roles = own_roles_,
+                          .calls = wire::kCallVersion,
+                          .asker = c.own,
+                          .about = c.peer};
     next_ = std::min(next_, now);
   }
   return silent_.contains(peer.address) ? Outcome::roce : Outcome::waiting;
@@ -73,8 +77,8 @@ Negotiation::Settled Negotiation::on_answer(Time now, const wire::Address& from,
     return {.peer = peer, .outcome = Outcome::roce, .all_lanes = true};
   }
   const bool speaks = own_.lowest <= answer.chosen && answer.chosen <= own_.highest;
-  const Settled settled = settle(peer, it->second, speaks ? answer.chosen : 0, {answer.roles, answer.connections},
-                                 it->second.asked + kCertain);
+  const Settled settled = settle(peer, it->second, speaks ? answer.chosen : 0,
+                                 {answer.roles, answer.connections, answer.calls}, it->second.asked + kCertain);
   plan_next();
   return settled;
 }
@@ -83,7 +87,7 @@ Negotiation::Settled Negotiation::on_question(Time now, const wire::Address& fro
   make_room(now);
   const Peer peer{from.bytes, wire::lane_number(question.asker)};
   const Settled settled = settle(peer, entries_[peer], wire::common_version(own_, question.versions),
-                                 {question.roles, question.connections}, now + kHearsay);
+                                 {question.roles, question.connections, question.calls}, now + kHearsay);
   plan_next();
   return settled;
 }
@@ -95,7 +99,11 @@ Negotiation::Settled Negotiation::settle(const Peer& peer, Entry& entry, std::ui
   entry.until = until;
   entry.asking = false;
   silent_.erase(peer.address);
-  return {.peer = peer, .outcome = entry.outcome, .roles = facts.roles, .connections = facts.connections};
+  return {.peer = peer,
+          .outcome = entry.outcome,
+          .roles = facts.roles,
+          .connections = facts.connections,
+          .calls = facts.calls};
 }
 
 // Nobody at this address has answered, or somebody who does not know the question: no lane number of this address needs

@@ -21,6 +21,7 @@ namespace weft::real {
 struct PeerFacts {
   wire::StarRoles roles{};
   std::uint32_t connections = 0;
+  std::uint8_t calls = 0;  // of kernels, that it answers: wire::kCallVersion
 };
 
 class Negotiation {
@@ -49,6 +50,7 @@ class Negotiation {
     bool all_lanes = false;
     wire::StarRoles roles{};        // of StaR, that the peer plays
     std::uint32_t connections = 0;  // that it has
+    std::uint8_t calls = 0;         // of kernels, that it answers
   };
 
   static constexpr std::uint32_t kTries = 5;

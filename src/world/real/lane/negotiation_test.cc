@@ -65,6 +65,30 @@ TEST(Negotiation, AsksThePeerAndGoesByItsAnswer) {
   EXPECT_EQ(side.wants(milliseconds(2), connection()), Outcome::srnic);
 }
 
+// A card that knows nothing of calls says zero there, and one of another make says nothing.
+TEST(Negotiation, LearnsWhetherThePeersKernelsMayBeCalled) {
+  Side side;
+  ASSERT_EQ(side.wants(0, connection()), Outcome::waiting);
+  EXPECT_EQ(side.asked.at(0).mad.calls, wire::kCallVersion);
+  wire::VendorMad answer = wire::answer_to(side.asked[0].mad, kOurs);
+  EXPECT_EQ(answer.calls, wire::kCallVersion);
+  EXPECT_EQ(side.negotiation.on_answer(0, kThere, answer).calls, wire::kCallVersion);
+  const Negotiation::Peer peer = Negotiation::peer_of(connection());
+  EXPECT_EQ(side.negotiation.facts_of(0, peer).calls, wire::kCallVersion);
+
+  ASSERT_EQ(side.wants(0, connection(1, 3)), Outcome::waiting);
+  answer = wire::answer_to(side.asked.at(1).mad, kOurs);
+  answer.calls = 0;
+  EXPECT_EQ(side.negotiation.on_answer(0, kThere, answer).calls, 0);
+
+  Side other;
+  ASSERT_EQ(other.wants(0, connection()), Outcome::waiting);
+  other.exhaust(0);
+  ASSERT_EQ(other.settled.size(), 1U);
+  EXPECT_EQ(other.settled[0].calls, 0);
+  EXPECT_EQ(other.negotiation.facts_of(0, peer).calls, 0);
+}
+
 // The peer may be on this host, where only the broker can tell, and it answers the wire no sooner.
 TEST(Negotiation, GivesNobodyUpWhileTheBrokerIsLate) {
   Side side;

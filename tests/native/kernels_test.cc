@@ -1,0 +1,124 @@
+// Kernels through the public interface, in the simulated world: the same functions that programs of the real one have.
+#include <cstring>
+#include <string>
+
+#include "pair.h"
+#include "weft/shipped_kernels.h"
+
+namespace weft::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::uint64_t kOp = 0x77;
+constexpr std::size_t kAnswer = 8 * 1024;  // in the caller's memory
+
+weft_kernel_next echo(weft_kernel_step* step) {
+  return weft_kernel_reply(step, step->input, step->input_bytes) ? WEFT_KERNEL_DONE : WEFT_KERNEL_FAILED;
+}
+
+weft_kernel kernel_of(weft_kernel_next (*step)(weft_kernel_step*)) {
+  return {.opcode = kOp, .name = "test", .step = step, .state_bytes = 64, .most_steps = 100, .instances = 4};
+}
+
+class Kernels : public testing::Test {
+ protected:
+  Kernels() {
+    sim.connect();
+    a.qp = must(a.domain.create_queue_pair({.limits = kLimits, .send_cq = &a.cq, .calls = true}));
+    b.qp = must(b.domain.create_queue_pair({.limits = kLimits, .send_cq = &b.cq, .serves_calls = 2}));
+    must(connect(a.qp, b.qp));
+  }
+  Result<> post(std::string_view parameters, std::uint64_t opcode = kOp) {
+    const weft_call_head head{.address = a.region.remote(kAnswer).address,
+                              .key = a.region.remote(kAnswer).key.raw(),
+                              .room = 4096,
+                              .immediate = 0,
+                              .flags = 0};
+    const std::array<Bytes, 2> pieces{std::as_bytes(std::span(&head, 1)), std::as_bytes(std::span(parameters))};
+    const RemoteAddress kernel{.address = opcode, .key = b.region.remote().key};
+    return a.qp.post({.id = 3, .verb = Verb::rpc, .remote = kernel, .inline_data = std::span<const Bytes>(pieces)});
+  }
+  weft_call_outcome call(std::string_view parameters, std::uint64_t opcode = kOp) {
+    must(post(parameters, opcode));
+    EXPECT_TRUE(sim.run(Duration::seconds(1)));
+    EXPECT_THAT(a.drain(), SizeIs(1));
+    return static_cast<weft_call_outcome>(head().outcome);
+  }
+  [[nodiscard]] weft_reply_head head() const {
+    weft_reply_head h{};
+    std::memcpy(&h, &a.memory[kAnswer], sizeof h);
+    return h;
+  }
+  [[nodiscard]] std::string answer() const {
+    std::string text(head().bytes, '\0');
+    std::memcpy(text.data(), &a.memory[kAnswer + sizeof(weft_reply_head)], text.size());
+    return text;
+  }
+
+  Simulation sim{{.device = kSmall}};
+  Side a{sim}, b{sim};
+};
+
+TEST_F(Kernels, AreCalled) {
+  EXPECT_EQ(call("hello"), WEFT_CALL_NO_SUCH_KERNEL);
+  must(b.device.deploy(kernel_of(&echo)));
+  EXPECT_EQ(call("hello"), WEFT_CALL_SUCCESS);
+  EXPECT_EQ(answer(), "hello");
+  EXPECT_THAT(b.drain(), IsEmpty());
+}
+
+TEST_F(Kernels, AreListedReplacedAndRemoved) {
+  EXPECT_THAT(b.device.kernels(), IsEmpty());
+  must(b.device.deploy(kernel_of(&echo)));
+  must(b.device.deploy(kernel_of([](weft_kernel_step*) { return WEFT_KERNEL_FAILED; })));
+  ASSERT_THAT(b.device.kernels(), SizeIs(1));
+  EXPECT_STREQ(b.device.kernels()[0].name, "test");
+  EXPECT_EQ(call("x"), WEFT_CALL_FAILED);
+  must(b.device.remove_kernel(kOp));
+  EXPECT_EQ(error_of(b.device.remove_kernel(kOp)), Error::invalid_argument);
+  EXPECT_EQ(error_of(b.device.deploy(kernel_of(nullptr))), Error::invalid_argument);
+}
+
+TEST_F(Kernels, ThatShipFindTheirParametersAsProgramsWriteThem) {
+  weft_kernel get{}, consistent{}, traverse{};
+  ASSERT_TRUE(weft_shipped_kernel("get", &get) && weft_shipped_kernel("consistent", &consistent) &&
+              weft_shipped_kernel("traverse", &traverse));
+  EXPECT_FALSE(weft_shipped_kernel("put", &get) || weft_shipped_kernel(nullptr, &get));
+  for (const weft_kernel& k : {get, consistent, traverse}) must(b.device.deploy(k));
+  const std::uint64_t base = b.region.remote().address;
+  const std::string value = "the value of forty-two";
+
+  const weft_get_entry entry{
+      .keys = {7, 42, 0}, .values = {0, std::uint64_t{value.size()} << 48 | (base + 1024), 0}, .next = 0, .unused = 0};
+  std::memcpy(b.memory.data(), &entry, sizeof entry);
+  std::memcpy(&b.memory[1024], value.data(), value.size());
+  const weft_get_call by_key{.entry = base, .key = 42};
+  EXPECT_EQ(call({static_cast<const char*>(static_cast<const void*>(&by_key)), sizeof by_key}, get.opcode),
+            WEFT_CALL_SUCCESS);
+  EXPECT_EQ(answer(), value);
+
+  const std::uint64_t right = weft_checksum(&b.memory[1024], 24);
+  std::memcpy(&b.memory[1024 + 24], &right, sizeof right);
+  weft_consistent_call object{.address = base + 1024, .bytes = 32, .tries = 2};
+  EXPECT_EQ(call({static_cast<const char*>(static_cast<const void*>(&object)), sizeof object}, consistent.opcode),
+            WEFT_CALL_SUCCESS);
+  EXPECT_EQ(answer().substr(0, value.size()), value);
+  b.memory[1024] ^= std::byte{1};
+  EXPECT_EQ(call({static_cast<const char*>(static_cast<const void*>(&object)), sizeof object}, consistent.opcode),
+            WEFT_CALL_FAILED);
+}
+
+TEST_F(Kernels, AreCalledByThoseWhoWereMadeToAlone) {
+  EXPECT_EQ(error_of(b.qp.post({.verb = Verb::rpc, .local = b.region.sge(0, 64)})), Error::not_supported);
+  EXPECT_EQ(error_of(a.qp.post({.verb = Verb::rpc, .local = a.region.sge(0, 8)})), Error::invalid_argument);
+  EXPECT_EQ(error_of(a.qp.post({.verb = Verb::rpc, .local = a.region.sge(0, 4096)})), Error::limit_exceeded);
+  const auto made = [&](const QueuePairOptions& o) { return error_of(a.domain.create_queue_pair(o)); };
+  EXPECT_EQ(made({.send_cq = &a.cq, .serves_calls = 1025}), Error::limit_exceeded);
+  EXPECT_EQ(made({.service = Service::ud, .send_cq = &a.cq, .calls = true}), Error::not_supported);
+  EXPECT_EQ(made({.send_cq = &a.cq, .role = StarRole::stateful, .serves_calls = 1}), Error::not_supported);
+}
+
+}  // namespace
+}  // namespace weft::test
