@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # libweft.a: the objects of every room that is a library and that programs can reach through include/weft.
 set(objects "")
-foreach(room wire nic host native cm faults sim real_parts real)
+foreach(room wire nic kernels host native cm faults sim real_parts real)
   if(TARGET weft_${room})
     get_target_property(type weft_${room} TYPE)
     if(type STREQUAL "STATIC_LIBRARY")
@@ -35,7 +35,8 @@ endforeach()
 
 # What programs link with that know of Weft (weft/dv.h).
 if(TARGET weft_dv)
-  install(TARGETS weft_dv LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS weft_dv EXPORT weft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

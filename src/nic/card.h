@@ -199,6 +199,9 @@ class Card {
     } else {
       if (c.serves && Calls<W>::has_turn(c)) [[unlikely]]
         calls_.turn(c, budget);
+      // The next call finds the place of the answer before it free: the peer hears first that it has come.
+      if (c.may_call && c.owes_ack && !c.responder_stopped) [[unlikely]]
+        with_transport(c, [&](auto& transport) { transport.acknowledge(c); });
       with_transport(c, [&](auto& transport) { transport.turn(c, budget); });
       settle_account(core_, c, true);
     }

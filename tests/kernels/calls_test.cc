@@ -349,6 +349,28 @@ TEST_P(Calls, LeaveTheProgramTheSendQueueThatItIsToldOf) {
   EXPECT_EQ(scene.server().post({.local = {{0, 1}}}), host::Error::queue_full);
 }
 
+// Bug: whoever called again as soon as it saw the answer was told that the server was busy, each time: the answer's place
+// there was free only when its ACK had come, which left behind the next call.
+TEST_P(Calls, OneAfterTheOtherNeverFindTheServerBusy) {
+  BedSpec slow = spec();
+  slow.link.bits_per_second = 1'000'000'000;
+  slow.turns_first = true;
+  CallScene one(slow, {}, {.serves_calls = 1});
+  ASSERT_EQ(one.card().deploy({.opcode = kOp, .step = &echo}), host::Error::none);
+  for (std::uint64_t n = 0; n < 8; ++n) {
+    one.clear_answers();
+    ASSERT_EQ(one.call({.id = n, .opcode = kOp, .parameters = bytes_of("again")}), host::Error::none);
+    // It is under way while the answer comes, and what is owed for that has to wait.
+    ASSERT_EQ(one.caller().post({.id = n, .kind = nic::WorkKind::write, .local = {{8192, 1024}}, .remote = 8192}),
+              host::Error::none);
+    for (Time until = one.bed.now(); one.head().outcome == CallOutcome::none;) {
+      (void)one.bed.run(until += nanoseconds(200));
+    }
+  }
+  ASSERT_TRUE(one.bed.run());
+  EXPECT_EQ(one.refused(Refusal::kernel_busy), 0U);
+}
+
 TEST_P(Calls, MayComeOnceThePeerIsKnown) {
   CallScene other(spec());
   auto [a, b] = other.bed.connect({.wants_to_call = true}, {.serves_calls = 2});

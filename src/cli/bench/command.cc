@@ -14,6 +14,7 @@
 #include "cli/bench/samples.h"
 #include "cli/bench/side_by_side.h"
 #include "cli/bench/star/bench.h"
+#include "cli/bench/strom/bench.h"
 #include "cli/commands.h"
 
 namespace weft::cli {
@@ -126,24 +127,20 @@ Command add_bench(CLI::App& weft, const Behind&) {
   const CLI::App& loaded = add_load_bench(app, *load);
   auto star = std::make_shared<StarBench>();
   const CLI::App& stateless = add_star_bench(app, *star);
-  const auto chosen = [options, loss, &lossy, load, &loaded, star, &stateless] {
-    if (stateless.parsed()) {
-      star->weft = own_path();
-      star->address = options->address;
-      star->json = star->json || options->json;
-      return run_star_bench(*star);
-    }
-    if (loaded.parsed()) {
-      load->weft = own_path();
-      load->address = options->address;
-      load->json = load->json || options->json;
-      return run_load_bench(*load);
-    }
-    if (!lossy.parsed()) return run_bench(*options);
-    loss->weft = own_path();
-    loss->address = options->address;
-    loss->json = loss->json || options->json;
-    return run_loss_bench(*loss);
+  auto strom = std::make_shared<StromBench>();
+  const CLI::App& kernels = add_strom_bench(app, *strom);
+  // What all of them are told.
+  const auto prepared = [options](auto& bench) -> auto& {
+    bench.weft = own_path();
+    bench.address = options->address;
+    bench.json = bench.json || options->json;
+    return bench;
+  };
+  const auto chosen = [=, &lossy, &loaded, &stateless, &kernels] {
+    if (kernels.parsed()) return run_strom_bench(prepared(*strom));
+    if (stateless.parsed()) return run_star_bench(prepared(*star));
+    if (loaded.parsed()) return run_load_bench(prepared(*load));
+    return lossy.parsed() ? run_loss_bench(prepared(*loss)) : run_bench(*options);
   };
   return {.app = &app, .run = chosen};
 }

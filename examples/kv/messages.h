@@ -1,0 +1,35 @@
+// What clients and the server say to each other over TCP: plain structs, in this machine's byte order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace kv {
+
+inline constexpr std::uint32_t kMagic = 0x4B56'0001;  // the version
+
+enum class Ask : std::uint32_t { table, connect, get, put };
+
+// A PUT's value follows.
+struct Question {
+  std::uint32_t magic = kMagic;
+  Ask ask{};
+  std::uint64_t key = 0;
+  std::uint32_t bytes = 0;     // of the value
+  std::uint32_t by_calls = 0;  // connect: the client calls kernels there
+  std::array<std::uint8_t, 16> gid{};
+  std::uint32_t qpn = 0, psn = 0;
+};
+
+struct Answer {
+  std::uint32_t is_done = 0;  // 0: no
+  std::uint32_t bytes = 0;    // of the object, which follows: GET alone
+  // What clients need to read the table by themselves.
+  std::uint64_t entries_at = 0, entry_mask = 0;
+  std::uint32_t rkey = 0, most_object = 0;
+  // The queue pair that the client is connected with.
+  std::array<std::uint8_t, 16> gid{};
+  std::uint32_t qpn = 0, psn = 0;
+};
+
+}  // namespace kv

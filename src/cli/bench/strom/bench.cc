@@ -1,0 +1,148 @@
+#include "cli/bench/strom/bench.h"
+
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cli/bench/job.h"
+#include "cli/bench/number_json.h"
+#include "cli/bench/number_text.h"
+#include "cli/bench/samples.h"
+#include "cli/command.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr int kStromSeconds = 60;  // for one run, beyond the time that it measures
+constexpr std::array kStromWays{"kernel", "reads", "tcp"};
+
+struct StromCell {
+  Samples rate, median_us, p99_us;
+};
+struct StromRow {
+  std::uint32_t clients = 0;
+  std::array<StromCell, kStromWays.size()> ways{};
+};
+
+std::string store_beside(const std::string& weft) {
+  return (std::filesystem::path(weft).parent_path() / "weft-kv").string();
+}
+
+std::vector<std::string> store_words(const StromBench& bench, const char* what) {
+  return {bench.weft,
+          "run",
+          "--wire",
+          bench.wire,
+          "--addr",
+          bench.address,
+          "--",
+          store_beside(bench.weft),
+          what,
+          "--address",
+          bench.address,
+          "--bytes",
+          std::to_string(bench.value_bytes)};
+}
+
+std::vector<std::string> get_words(const StromBench& bench, std::uint32_t clients, const char* way) {
+  std::vector<std::string> words = store_words(bench, "get");
+  words.insert(words.end(), {"--by", way, "--clients", std::to_string(clients), "--milliseconds",
+                             std::to_string(bench.milliseconds), "--json", "yes"});
+  return words;
+}
+
+void measure_get(const StromBench& bench, std::uint32_t clients, const char* way, StromCell& cell) {
+  const int limit = kStromSeconds + static_cast<int>(bench.milliseconds / 1000 * 2);
+  const auto output = run_pair({store_words(bench, "serve")}, {get_words(bench, clients, way)}, limit);
+  const nlohmann::json said = output ? nlohmann::json::parse(*output, nullptr, false) : nlohmann::json();
+  const auto number = [&](const char* name) -> std::optional<double> {
+    return said.is_object() && said.contains(name) ? std::optional(said[name].get<double>()) : std::nullopt;
+  };
+  cell.rate.add(number("rate"));
+  cell.median_us.add(number("median_us"));
+  cell.p99_us.add(number("p99_us"));
+}
+
+void print_strom_text(const StromBench& bench, const std::vector<StromRow>& rows) {
+  fmt::print("weft run --wire {} -- weft-kv get --bytes {}\n\n", bench.wire, bench.value_bytes);
+  fmt::print("{:>8}  {:<7}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", "clients", "GET by", "GETs/s", "median us",
+             "p99 us", "rate, of kernel", "median of it");
+  for (const StromRow& row : rows) {
+    for (std::size_t w = 0; w < kStromWays.size(); ++w) {
+      const StromCell& cell = row.ways[w];
+      const auto rate = cell.rate.median();
+      fmt::print("{:>8}  {:<7}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", row.clients, kStromWays[w],
+                 rate ? fmt::format("{:.0f}", *rate) : "-", number_text(cell.median_us.median()),
+                 number_text(cell.p99_us.median()), number_text(Samples::ratio(cell.rate, row.ways[0].rate)),
+                 number_text(Samples::ratio(cell.median_us, row.ways[0].median_us)));
+    }
+  }
+}
+
+void print_strom_json(const std::vector<StromRow>& rows) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const StromRow& row : rows) {
+    for (std::size_t w = 0; w < kStromWays.size(); ++w) {
+      const StromCell& cell = row.ways[w];
+      out.push_back({{"clients", row.clients},
+                     {"by", kStromWays[w]},
+                     {"rate", number_or_null(cell.rate.median())},
+                     {"median_us", number_or_null(cell.median_us.median())},
+                     {"p99_us", number_or_null(cell.p99_us.median())},
+                     {"runs", cell.rate.values().size()},
+                     {"rate_of_kernel", number_or_null(Samples::ratio(cell.rate, row.ways[0].rate))},
+                     {"median_of_kernel", number_or_null(Samples::ratio(cell.median_us, row.ways[0].median_us))}});
+    }
+  }
+  fmt::print("{}\n", out.dump(2));
+}
+
+}  // namespace
+
+CLI::App& add_strom_bench(CLI::App& bench, StromBench& options) {
+  CLI::App& app =
+      *bench.add_subcommand("strom", "GET from a server's memory by a kernel on its card, beside READs and TCP");
+  app.add_option("--clients", options.clients, "Numbers of clients, each with one GET under way")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->check(CLI::Range(1U, 1000U));
+  app.add_option("--wire", options.wire, "Shared memory or UDP")->check(CLI::IsMember({"shm", "udp"}));
+  app.add_option("--bytes", options.value_bytes, "Of a value")->type_name("N")->check(CLI::Range(1U, 32'768U));
+  app.add_option("--rounds", options.rounds, "Every point is measured so often; medians are shown")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1000U));
+  app.add_option("--milliseconds", options.milliseconds, "Every point is measured for so long, each time")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 600'000U));
+  app.add_flag("--json", options.json, "Rows of clients, by, rate, median_us, p99_us and ratios");
+  return app;
+}
+
+int run_strom_bench(const StromBench& bench) {
+  const std::string store = store_beside(bench.weft);
+  if (!is_installed(store)) return usage_error(fmt::format("there is no {}: build it (make all)", store));
+  const bool shown = isatty(STDERR_FILENO) == 1;
+  std::vector<StromRow> rows;
+  for (const std::uint32_t n : bench.clients) rows.emplace_back().clients = n;
+  bool any = false;
+  for (unsigned round = 0; round < bench.rounds; ++round) {
+    for (StromRow& row : rows) {
+      for (std::size_t w = 0; w < kStromWays.size(); ++w) {
+        if (shown) {
+          fmt::print(stderr, "\r\033[Kround {} of {}: {} clients, {}", round + 1, bench.rounds, row.clients,
+                     kStromWays[w]);
+        }
+        measure_get(bench, row.clients, kStromWays[w], row.ways[w]);
+        any = any || row.ways[w].rate.median();
+      }
+    }
+  }
+  if (shown) fmt::print(stderr, "\r\033[K");
+  bench.json ? print_strom_json(rows) : print_strom_text(bench, rows);
+  return any ? kOk : kFailed;
+}
+
+}  // namespace weft::cli
