@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-// "traverse", "get" or "consistent", with its own op-code. False: there is none of this name.
+// "traverse", "get", "consistent", "update", "filter", "distinct" or "shuffle", with its own op-code. False: there is
+// none of this name.
 bool weft_shipped_kernel(const char* name, struct weft_kernel* kernel);
 
 // ---- traverse: from an element of a structure to the next, until a key matches; then the value that belongs to it
@@ -73,6 +74,78 @@ struct weft_consistent_call {
 };
 // CRC-64 (ECMA-182, reflected).
 uint64_t weft_checksum(const void* bytes, size_t count);
+
+// ---- update: a record of many words becomes another one if it begins as the caller expects, in one step
+
+// Behind it come `compared` bytes as they are expected, and `bytes` as they are to be.
+struct weft_update_call {
+  uint64_t address;
+  uint32_t compared;  // of the record, from its begin: at most `bytes`
+  uint32_t bytes;
+};
+// Behind it come the `compared` bytes that were there before.
+struct weft_update_answer {
+  uint32_t is_updated;
+  uint32_t bytes;  // that follow
+};
+
+// ---- kernels that take a stream: a call that begins it, RPC WRITEs of its op-code, and calls that ask for the result
+
+enum weft_stream_ask {
+  WEFT_STREAM_BEGIN,   // the answer is empty
+  WEFT_STREAM_RESULT,  // the answer, and the stream goes on
+  WEFT_STREAM_FINISH,  // the answer, and that was all
+};
+
+// ---- filter: records whose field lies in a range are counted, and another field of theirs is added up
+
+// Fields are unsigned, of eight bytes, at any place in a record.
+struct weft_filter_call {
+  uint32_t ask;                  // enum weft_stream_ask; of the others only the first has all that follows
+  uint32_t record_bytes;         // 8 ... 256
+  uint32_t field, value;         // where the one is that decides, and the one that is added up
+  uint64_t least, most;          // that the first may be
+  uint64_t address, room_bytes;  // for records that count, one behind the other; 0: they are not written
+};
+struct weft_filter_answer {
+  uint64_t records, count, sum;
+  uint64_t least, most;  // values of those that count
+  uint64_t odd_bytes;    // at the end, that are no record
+};
+
+// ---- distinct: how many different values of eight bytes a stream has, about (HyperLogLog, 0.81 %)
+
+enum { WEFT_SKETCH_BYTES = 16384 };
+
+struct weft_distinct_call {
+  uint32_t ask;
+  uint32_t unused;
+  uint64_t stream_at, stream_room;  // begin: where the stream is kept as it passes; 0: nowhere
+  uint64_t merge_from, save_to;     // result, finish: registers to be merged before, or written; 0: none
+};
+struct weft_distinct_answer {
+  uint64_t values;     // of the stream
+  double distinct;     // of all that is merged
+  uint64_t odd_bytes;  // at the end, that are no value
+};
+
+// ---- shuffle: values of eight bytes are spread over partitions in the server's memory by some of their bits
+
+struct weft_partition {
+  uint64_t address, room_bytes;
+};
+struct weft_shuffle_call {
+  uint32_t ask;
+  uint32_t partitions;  // begin: a power of two, at most 1024
+  uint32_t shift;       // begin: the partition is the value's bits from this one on
+  uint32_t unused;
+  uint64_t partitions_at;  // begin: a weft_partition for each, in the server's memory
+  uint64_t counts_to;      // result, finish: the number of each one's values, eight bytes; 0: nowhere
+};
+struct weft_shuffle_answer {
+  uint64_t values;     // all of them are written
+  uint64_t odd_bytes;  // at the end, that are no value
+};
 
 #ifdef __cplusplus
 }

@@ -7,8 +7,12 @@
 #include <cstdint>
 
 #include "kernels/consistent.h"
+#include "kernels/distinct.h"
+#include "kernels/filter.h"
 #include "kernels/get.h"
+#include "kernels/shuffle.h"
 #include "kernels/traverse.h"
+#include "kernels/update.h"
 #include "nic/kernels/kernel.h"
 #include "weft/kernel.h"
 #include "weft/shipped_kernels.h"
@@ -58,6 +62,24 @@ static_assert(sizeof(weft_get_call) == sizeof(kernels::GetCall));
 static_assert(sizeof(weft_consistent_call) == sizeof(kernels::ConsistentCall) &&
               offsetof(weft_consistent_call, tries) == offsetof(kernels::ConsistentCall, tries));
 
+static_assert(sizeof(weft_update_call) == sizeof(kernels::UpdateCall) &&
+              offsetof(weft_update_call, bytes) == offsetof(kernels::UpdateCall, bytes));
+static_assert(sizeof(weft_update_answer) == sizeof(kernels::UpdateAnswer));
+static_assert(same_number(WEFT_STREAM_FINISH, kernels::StreamAsk::finish));
+static_assert(sizeof(weft_filter_call) == sizeof(kernels::FilterCall) &&
+              offsetof(weft_filter_call, value) == offsetof(kernels::FilterCall, value) &&
+              offsetof(weft_filter_call, room_bytes) == offsetof(kernels::FilterCall, room_bytes));
+static_assert(sizeof(weft_filter_answer) == sizeof(kernels::FilterAnswer) &&
+              offsetof(weft_filter_answer, odd_bytes) == offsetof(kernels::FilterAnswer, odd_bytes));
+static_assert(sizeof(weft_distinct_call) == sizeof(kernels::DistinctCall) &&
+              offsetof(weft_distinct_call, save_to) == offsetof(kernels::DistinctCall, save_to));
+static_assert(sizeof(weft_distinct_answer) == sizeof(kernels::DistinctAnswer) &&
+              same_number(WEFT_SKETCH_BYTES, kernels::kSketchBytes));
+static_assert(sizeof(weft_partition) == sizeof(kernels::Partition));
+static_assert(sizeof(weft_shuffle_call) == sizeof(kernels::ShuffleCall) &&
+              offsetof(weft_shuffle_call, counts_to) == offsetof(kernels::ShuffleCall, counts_to));
+static_assert(sizeof(weft_shuffle_answer) == sizeof(kernels::ShuffleAnswer));
+
 inline nic::Kernel ours(const weft_kernel& k) {
   return {.opcode = k.opcode,
           .name = k.name != nullptr ? k.name : "",
@@ -79,7 +101,8 @@ inline weft_kernel theirs(const nic::Kernel& k) {
 
 // False: there is none of this name.
 inline bool find_shipped(std::string_view name, weft_kernel& kernel) {
-  for (const nic::Kernel& k : {kernels::traverse(), kernels::get(), kernels::consistent()}) {
+  for (const nic::Kernel& k : {kernels::traverse(), kernels::get(), kernels::consistent(), kernels::update(),
+                               kernels::filter(), kernels::distinct(), kernels::shuffle()}) {
     if (k.name != name) continue;
     kernel = theirs(k);
     return true;

@@ -349,8 +349,8 @@ TEST_P(Calls, LeaveTheProgramTheSendQueueThatItIsToldOf) {
   EXPECT_EQ(scene.server().post({.local = {{0, 1}}}), host::Error::queue_full);
 }
 
-// Bug: whoever called again as soon as it saw the answer was told that the server was busy, each time: the answer's place
-// there was free only when its ACK had come, which left behind the next call.
+// Bug: whoever called again as soon as it saw the answer was told that the server was busy, each time: the answer's
+// place there was free only when its ACK had come, which left behind the next call.
 TEST_P(Calls, OneAfterTheOtherNeverFindTheServerBusy) {
   BedSpec slow = spec();
   slow.link.bits_per_second = 1'000'000'000;

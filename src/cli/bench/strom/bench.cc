@@ -1,5 +1,6 @@
 #include "cli/bench/strom/bench.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -27,6 +28,10 @@ struct StromRow {
   std::array<StromCell, kStromWays.size()> ways{};
 };
 
+// Both sides know how many keys there are. Their objects are to fit into so many bytes: the server is to be ready soon.
+constexpr std::uint32_t kStoreBytes = 32U << 20, kMostKeys = 100'000;
+std::uint32_t keys_in(const StromBench& bench) { return std::min(kMostKeys, kStoreBytes / (bench.value_bytes + 128)); }
+
 std::string store_beside(const std::string& weft) {
   return (std::filesystem::path(weft).parent_path() / "weft-kv").string();
 }
@@ -44,7 +49,9 @@ std::vector<std::string> store_words(const StromBench& bench, const char* what) 
           "--address",
           bench.address,
           "--bytes",
-          std::to_string(bench.value_bytes)};
+          std::to_string(bench.value_bytes),
+          "--keys",
+          std::to_string(keys_in(bench))};
 }
 
 std::vector<std::string> get_words(const StromBench& bench, std::uint32_t clients, const char* way) {

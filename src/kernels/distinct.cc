@@ -1,0 +1,122 @@
+#include "kernels/distinct.h"
+
+#include <bit>
+#include <cmath>
+
+namespace weft::kernels {
+namespace {
+
+using nic::KernelEvent;
+using nic::KernelNext;
+using nic::KernelStep;
+
+constexpr std::uint32_t kValue = 8, kPart = 4096;  // registers are read and written in parts
+static_assert(kSketchBytes % kPart == 0 && kPart <= KernelStep::kMostRead);
+
+struct State {
+  DistinctCall call;
+  bool begun = false;
+  std::uint64_t values = 0, kept_bytes = 0;
+  std::uint32_t merged = 0;  // bytes of registers
+  Pieces<kValue> pieces;
+  std::uint8_t registers[kSketchBytes] = {};
+};
+
+// MurmurHash3's finalizer: each bit of the value changes half of the hash.
+std::uint64_t hash_of(std::uint64_t x) {
+  x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD;
+  x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53;
+  return x ^ x >> 33;
+}
+
+void count(State& s, std::uint64_t value) {
+  ++s.values;
+  const std::uint64_t hash = hash_of(value);
+  // The first bits choose a register, which keeps the longest run of zeros of the others, and one.
+  std::uint8_t& longest = s.registers[hash >> (64 - kSketchBits)];
+  const int run = std::countl_zero(hash << kSketchBits | 1ULL << (kSketchBits - 1)) + 1;
+  longest = std::max(longest, static_cast<std::uint8_t>(run));
+}
+
+// Flajolet et al. 2007, with its correction for small numbers; a hash of 64 bits needs none for large ones.
+double estimate(const State& s) {
+  constexpr double m = kSketchBytes, alpha = 0.7213 / (1 + 1.079 / m);
+  double sum = 0;
+  std::uint32_t empty = 0;
+  for (const std::uint8_t r : s.registers) {
+    sum += std::ldexp(1.0, -r);
+    empty += r == 0 ? 1 : 0;
+  }
+  const double raw = alpha * m * m / sum;
+  return raw <= 2.5 * m && empty != 0 ? m * std::log(m / empty) : raw;
+}
+
+KernelNext answer(State& s, KernelStep& step) {
+  if (s.call.save_to != 0) {
+    for (std::uint32_t at = 0; at < kSketchBytes; at += kPart) {
+      if (!step.write(s.call.save_to + at, s.registers + at, kPart)) return KernelNext::failed;
+    }
+  }
+  const DistinctAnswer a{.values = s.values, .distinct = estimate(s), .odd_bytes = s.pieces.kept()};
+  if (!step.reply(&a, sizeof a)) return KernelNext::failed;
+  return s.call.ask == StreamAsk::finish ? KernelNext::done : KernelNext::wait;
+}
+
+KernelNext on_call(State& s, KernelStep& step) {
+  DistinctCall call;
+  if (step.input_bytes != sizeof call) return KernelNext::failed;
+  std::memcpy(&call, step.input, sizeof call);
+  if (call.ask == StreamAsk::begin) {
+    s = State{};
+    s.call = call;
+    s.begun = true;
+    return KernelNext::wait;
+  }
+  if (!s.begun || call.ask > StreamAsk::finish) return KernelNext::failed;
+  call.stream_at = s.call.stream_at;
+  call.stream_room = s.call.stream_room;
+  s.call = call;
+  s.merged = 0;
+  return call.merge_from != 0 ? step.read(call.merge_from, kPart) : answer(s, step);
+}
+
+KernelNext merge(State& s, KernelStep& step) {
+  for (std::uint32_t i = 0; i < step.input_bytes; ++i, ++s.merged) {
+    s.registers[s.merged] = std::max(s.registers[s.merged], static_cast<std::uint8_t>(step.input[i]));
+  }
+  return s.merged < kSketchBytes ? step.read(s.call.merge_from + s.merged, kPart) : answer(s, step);
+}
+
+KernelNext on_payload(State& s, KernelStep& step) {
+  if (s.call.stream_at != 0) {
+    if (step.input_bytes > s.call.stream_room - s.kept_bytes) return KernelNext::failed;
+    if (!step.write(s.call.stream_at + s.kept_bytes, step.input, step.input_bytes)) return KernelNext::failed;
+    s.kept_bytes += step.input_bytes;
+  }
+  (void)s.pieces.take(step.input, step.input_bytes, kValue, [&](const std::byte* value) {
+    count(s, word_at(value));
+    return true;
+  });
+  return KernelNext::wait;
+}
+
+KernelNext on_step(KernelStep& step) {
+  State& s = nic::state_of<State>(step);
+  if (step.event == KernelEvent::call) return on_call(s, step);
+  if (!s.begun) return KernelNext::failed;
+  if (step.event == KernelEvent::data) return merge(s, step);
+  return step.event == KernelEvent::payload ? on_payload(s, step) : KernelNext::failed;
+}
+
+}  // namespace
+
+nic::Kernel distinct(std::uint32_t instances) {
+  return {.opcode = kDistinct,
+          .name = "distinct",
+          .step = &on_step,
+          .state_bytes = sizeof(State),
+          .most_steps = 2 + kSketchBytes / kPart,
+          .instances = instances};
+}
+
+}  // namespace weft::kernels
