@@ -7,11 +7,14 @@
 #include <random>
 #include <thread>
 
+#include "common/tcp.h"
 #include "messages.h"
 #include "server.h"
-#include "tcp.h"
 
 namespace kv {
+
+using namespace examples;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

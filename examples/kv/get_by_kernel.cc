@@ -1,5 +1,5 @@
 // GET by a kernel on the server's card: one call, whose answer is the object, and completes a receive.
-#include "address.h"
+#include "common/address.h"
 #include "remote_table.h"
 
 namespace kv {
@@ -15,11 +15,7 @@ class ByKernel final : public Getter {
         room_((sizeof(weft_reply_head) + table_.most_object() + 7) / 8 * 8),
         memory_(clients * room_),
         mr_(table_.card().register_memory(memory_)),
-        clients_(clients) {
-    weft_kernel kernel{};
-    if (!weft_shipped_kernel("get", &kernel)) give_up("this Weft has no kernel for GET");
-    opcode_ = kernel.opcode;
-  }
+        clients_(clients) {}
 
   void start(std::size_t client, std::uint64_t key) override {
     Client& c = clients_[client];
@@ -71,7 +67,7 @@ class ByKernel final : public Getter {
   std::vector<std::byte> memory_;
   ibv_mr* mr_;
   std::vector<Client> clients_;
-  std::uint64_t opcode_ = 0;
+  std::uint64_t opcode_ = shipped("get").opcode;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // GET as Pilaf does it: a READ of the entry, another of the object; one more for each link of a chain.
-#include "address.h"
+#include "common/address.h"
 #include "remote_table.h"
 
 namespace kv {

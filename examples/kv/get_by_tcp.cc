@@ -1,11 +1,14 @@
 // GET by TCP: the server's program looks the key up and answers.
 #include <sys/epoll.h>
 
+#include "common/tcp.h"
 #include "getter.h"
 #include "messages.h"
-#include "tcp.h"
 
 namespace kv {
+
+using namespace examples;
+
 namespace {
 
 class ByTcp final : public Getter {

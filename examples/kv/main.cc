@@ -7,9 +7,9 @@
 #include <string>
 
 #include "client.h"
+#include "common/tcp.h"
 #include "server.h"
 #include "table.h"
-#include "tcp.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ class Options {
   Options(int argc, char** argv) {
     for (int i = 2; i < argc; i += 2) {
       if (std::strncmp(argv[i], "--", 2) != 0 || i + 1 == argc)
-        kv::give_up(std::string("'") + argv[i] + "' is no option with a value; --help tells");
+        examples::give_up(std::string("'") + argv[i] + "' is no option with a value; --help tells");
       values_[argv[i] + 2] = argv[i + 1];
     }
   }
@@ -43,13 +43,13 @@ class Options {
     std::size_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
-      kv::give_up(std::string("--") + name + " is a number from " + std::to_string(least) + " to " +
-                  std::to_string(most) + ", and not '" + text + "'");
+      examples::give_up(std::string("--") + name + " is a number from " + std::to_string(least) + " to " +
+                        std::to_string(most) + ", and not '" + text + "'");
     }
     into = static_cast<Number>(value);
   }
   void end() const {
-    if (!values_.empty()) kv::give_up("there is no option --" + values_.begin()->first + "; --help tells");
+    if (!values_.empty()) examples::give_up("there is no option --" + values_.begin()->first + "; --help tells");
   }
 
  private:
@@ -84,13 +84,13 @@ int main(int argc, char** argv) {
     kv::serve(server);
     return 0;
   }
-  if (what != "get") kv::give_up("'" + what + "' is neither serve nor get; --help tells");
+  if (what != "get") examples::give_up("'" + what + "' is neither serve nor get; --help tells");
   kv::ClientOptions client;
   take_place(o, client.server);
   take_sizes(o, client);
   client.by = o.take("by", client.by);
   if (client.by != "kernel" && client.by != "reads" && client.by != "tcp")
-    kv::give_up("--by is kernel, reads or tcp, and not '" + client.by + "'");
+    examples::give_up("--by is kernel, reads or tcp, and not '" + client.by + "'");
   o.take("clients", client.clients, 1, 100'000);
   o.take("milliseconds", client.milliseconds, 1, 3'600'000);
   o.take("puts", client.puts, 0, 1'000'000);

@@ -1,8 +1,9 @@
 // What clients and the server say to each other over TCP: plain structs, in this machine's byte order.
 #pragma once
 
-#include <array>
 #include <cstdint>
+
+#include "common/card.h"
 
 namespace kv {
 
@@ -17,8 +18,7 @@ struct Question {
   std::uint64_t key = 0;
   std::uint32_t bytes = 0;     // of the value
   std::uint32_t by_calls = 0;  // connect: the client calls kernels there
-  std::array<std::uint8_t, 16> gid{};
-  std::uint32_t qpn = 0, psn = 0;
+  examples::Endpoint endpoint{};
 };
 
 struct Answer {
@@ -28,8 +28,7 @@ struct Answer {
   std::uint64_t entries_at = 0, entry_mask = 0;
   std::uint32_t rkey = 0, most_object = 0;
   // The queue pair that the client is connected with.
-  std::array<std::uint8_t, 16> gid{};
-  std::uint32_t qpn = 0, psn = 0;
+  examples::Endpoint endpoint{};
 };
 
 }  // namespace kv

@@ -3,12 +3,14 @@
 
 #include <vector>
 
-#include "card.h"
+#include "common/card.h"
+#include "common/tcp.h"
 #include "getter.h"
 #include "messages.h"
-#include "tcp.h"
 
 namespace kv {
+
+using namespace examples;
 
 class RemoteTable {
  public:
@@ -18,12 +20,9 @@ class RemoteTable {
     for (std::size_t i = 0; i < clients; ++i) {
       QueuePair qp = card_.make_queue_pair(calls);
       const Endpoint own = card_.endpoint_of(qp);
-      const Answer peer = ask({.ask = Ask::connect,
-                               .by_calls = calls == Calls::makes ? 1U : 0U,
-                               .gid = own.gid,
-                               .qpn = own.qpn,
-                               .psn = own.psn});
-      qp.connect({peer.gid, peer.qpn, peer.psn}, own.psn);
+      const std::uint32_t by_calls = calls == Calls::makes ? 1 : 0;
+      const Answer peer = ask({.ask = Ask::connect, .by_calls = by_calls, .endpoint = own});
+      qp.connect(peer.endpoint, own);
       qps_.push_back(std::move(qp));
     }
   }

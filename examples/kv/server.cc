@@ -8,12 +8,15 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "card.h"
+#include "common/card.h"
+#include "common/tcp.h"
 #include "messages.h"
 #include "table.h"
-#include "tcp.h"
 
 namespace kv {
+
+using namespace examples;
+
 namespace {
 
 // A client program's connection, and the queue pairs that it has here: they go with it.
@@ -26,7 +29,9 @@ class Server {
  public:
   explicit Server(const ServerOptions& o)
       : table_(o.keys, o.value_bytes), mr_(card_.register_memory(table_.memory())), value_(kMostValue) {
-    card_.deploy("get");
+    weft_kernel get = shipped("get");
+    get.instances = 4096;
+    card_.deploy(get);
     std::vector<std::byte> value(o.value_bytes);
     for (std::uint64_t key = 1; key <= o.keys; ++key) {
       fill_value(key, value.data(), value.size());
@@ -60,11 +65,8 @@ class Server {
   }
   void connect(Client& client, const Question& q, Answer& a) {
     QueuePair qp = card_.make_queue_pair(q.by_calls != 0 ? Calls::serves : Calls::none);
-    const Endpoint own = card_.endpoint_of(qp);
-    qp.connect({q.gid, q.qpn, q.psn}, own.psn);
-    a.gid = own.gid;
-    a.qpn = own.qpn;
-    a.psn = own.psn;
+    a.endpoint = card_.endpoint_of(qp);
+    qp.connect(q.endpoint, a.endpoint);
     client.qps.push_back(std::move(qp));
   }
   // In one piece, as clients wait for it.

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <bit>
 
-#include "address.h"
+#include "common/address.h"
 
 namespace kv {
+
+using namespace examples;
+
 namespace {
 
 constexpr std::size_t kEntryBytes = sizeof(weft_get_entry), kBuckets = 3;

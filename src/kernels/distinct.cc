@@ -29,13 +29,19 @@ std::uint64_t hash_of(std::uint64_t x) {
   return x ^ x >> 33;
 }
 
-void count(State& s, std::uint64_t value) {
-  ++s.values;
-  const std::uint64_t hash = hash_of(value);
-  // The first bits choose a register, which keeps the longest run of zeros of the others, and one.
-  std::uint8_t& longest = s.registers[hash >> (64 - kSketchBits)];
-  const int run = std::countl_zero(hash << kSketchBits | 1ULL << (kSketchBits - 1)) + 1;
-  longest = std::max(longest, static_cast<std::uint8_t>(run));
+// The first bits of a value's hash choose a register, which keeps the longest run of zeros of the others, and one. Soon
+// most values change nothing.
+void count(State& s, const std::byte* values, std::size_t n) {
+  constexpr std::uint64_t kEnd = 1ULL << (kSketchBits - 1);  // of the longest run there can be
+  std::uint8_t* const registers = s.registers;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t hash = hash_of(word_at(values + i * kValue));
+    const auto run = static_cast<std::uint8_t>(std::countl_zero(hash << kSketchBits | kEnd) + 1);
+    std::uint8_t& longest = registers[hash >> (64 - kSketchBits)];
+    if (run > longest) [[unlikely]]
+      longest = run;
+  }
+  s.values += n;
 }
 
 // Flajolet et al. 2007, with its correction for small numbers; a hash of 64 bits needs none for large ones.
@@ -93,8 +99,8 @@ KernelNext on_payload(State& s, KernelStep& step) {
     if (!step.write(s.call.stream_at + s.kept_bytes, step.input, step.input_bytes)) return KernelNext::failed;
     s.kept_bytes += step.input_bytes;
   }
-  (void)s.pieces.take(step.input, step.input_bytes, kValue, [&](const std::byte* value) {
-    count(s, word_at(value));
+  (void)s.pieces.take(step.input, step.input_bytes, kValue, [&](const std::byte* values, std::size_t n) {
+    count(s, values, n);
     return true;
   });
   return KernelNext::wait;

@@ -34,21 +34,30 @@ bool flush(State& s, KernelStep& step) {
   return true;
 }
 
-bool take(State& s, KernelStep& step, const std::byte* record) {
-  FilterAnswer& a = s.answer;
-  ++a.records;
-  const std::uint64_t field = word_at(record + s.call.field);
-  if (field < s.call.least || field > s.call.most) return true;
-  const std::uint64_t value = word_at(record + s.call.value);
-  ++a.count;
-  a.sum += value;
-  a.least = std::min(a.least, value);
-  a.most = std::max(a.most, value);
-  if (s.call.address == 0) return true;
+bool keep(State& s, KernelStep& step, const std::byte* record) {
   if (s.waiting + s.call.record_bytes > sizeof s.out && !flush(s, step)) return false;
   std::memcpy(s.out + s.waiting, record, s.call.record_bytes);
   s.waiting += s.call.record_bytes;
   return true;
+}
+
+bool take(State& s, KernelStep& step, const std::byte* record, std::size_t records) {
+  const FilterCall c = s.call;
+  FilterAnswer a = s.answer;
+  bool has_room = true;
+  for (; records != 0 && has_room; --records, record += c.record_bytes) {
+    ++a.records;
+    const std::uint64_t field = word_at(record + c.field);
+    if (field < c.least || field > c.most) continue;
+    const std::uint64_t value = word_at(record + c.value);
+    ++a.count;
+    a.sum += value;
+    a.least = std::min(a.least, value);
+    a.most = std::max(a.most, value);
+    if (c.address != 0) has_room = keep(s, step, record);
+  }
+  s.answer = a;
+  return has_room;
 }
 
 KernelNext on_call(State& s, KernelStep& step) {
@@ -73,7 +82,7 @@ KernelNext on_step(KernelStep& step) {
   if (step.event == KernelEvent::call) return on_call(s, step);
   if (step.event != KernelEvent::payload || !s.begun) return KernelNext::failed;
   const bool goes_on = s.records.take(step.input, step.input_bytes, s.call.record_bytes,
-                                      [&](const std::byte* record) { return take(s, step, record); });
+                                      [&](const std::byte* some, std::size_t n) { return take(s, step, some, n); });
   return goes_on ? KernelNext::wait : KernelNext::failed;
 }
 

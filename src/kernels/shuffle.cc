@@ -13,44 +13,48 @@ constexpr std::uint32_t kValue = 8;
 constexpr std::uint32_t kEmptiedAtOnce = 32;  // partitions, in a step
 constexpr std::uint32_t kReadAtOnce = KernelStep::kMostRead / sizeof(Partition);
 
-struct Bin {
-  Partition place;
-  std::uint64_t count = 0;  // values that have come
-  std::uint32_t waiting = 0;
-  std::uint64_t values[kValuesTogether];
-};
-
+// What each value touches lies together: how many wait, and the place for one more.
 struct State {
   ShuffleCall call;
   bool begun = false;
   std::uint32_t known = 0;    // partitions whose place has been read
   std::uint32_t emptied = 0;  // in the answer that is under way
-  std::uint64_t values = 0;
   Pieces<kValue> pieces;
-  Bin bins[kMostPartitions];
+  std::uint8_t waiting[kMostPartitions];
+  std::uint64_t values[kMostPartitions][kValuesTogether];
+  std::uint64_t written[kMostPartitions];  // values
+  Partition places[kMostPartitions];       // for what is not written yet
 };
 
 bool makes_sense(const ShuffleCall& c) {
   return std::has_single_bit(c.partitions) && c.partitions <= kMostPartitions && c.shift < 64;
 }
 
-bool empty(Bin& bin, KernelStep& step) {
-  const std::uint64_t bytes = std::uint64_t{bin.waiting} * kValue;
+bool empty(State& s, KernelStep& step, std::size_t partition) {
+  Partition& place = s.places[partition];
+  const std::uint32_t bytes = s.waiting[partition] * kValue;
   if (bytes == 0) return true;
-  if (bytes > bin.place.room_bytes) return false;
-  if (!step.write(bin.place.address, bin.values, static_cast<std::uint32_t>(bytes))) return false;
-  bin.place.address += bytes;
-  bin.place.room_bytes -= bytes;
-  bin.waiting = 0;
+  if (bytes > place.room_bytes) return false;
+  if (!step.write(place.address, s.values[partition], bytes)) return false;
+  place.address += bytes;
+  place.room_bytes -= bytes;
+  s.written[partition] += s.waiting[partition];
+  s.waiting[partition] = 0;
   return true;
 }
 
-bool take(State& s, KernelStep& step, std::uint64_t value) {
-  Bin& bin = s.bins[value >> s.call.shift & (s.call.partitions - 1)];
-  ++s.values;
-  ++bin.count;
-  bin.values[bin.waiting++] = value;
-  return bin.waiting < kValuesTogether || empty(bin, step);
+bool take(State& s, KernelStep& step, const std::byte* values, std::size_t count) {
+  const std::uint64_t mask = s.call.partitions - 1;
+  const std::uint32_t shift = s.call.shift;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t value = word_at(values + i * kValue);
+    const std::size_t partition = value >> shift & mask;
+    const std::uint32_t n = s.waiting[partition];
+    s.values[partition][n] = value;
+    s.waiting[partition] = static_cast<std::uint8_t>(n + 1);
+    if (n + 1 == kValuesTogether && !empty(s, step, partition)) return false;
+  }
+  return true;
 }
 
 KernelNext read_places(State& s, KernelStep& step) {
@@ -61,7 +65,7 @@ KernelNext read_places(State& s, KernelStep& step) {
 
 KernelNext on_places(State& s, KernelStep& step) {
   for (std::uint32_t at = 0; at < step.input_bytes; at += sizeof(Partition)) {
-    std::memcpy(&s.bins[s.known++].place, step.input + at, sizeof(Partition));
+    std::memcpy(&s.places[s.known++], step.input + at, sizeof(Partition));
   }
   return s.known < s.call.partitions ? read_places(s, step) : KernelNext::wait;
 }
@@ -71,15 +75,15 @@ KernelNext empty_some(State& s, KernelStep& step) {
   std::uint64_t counts[kEmptiedAtOnce];
   std::uint32_t n = 0;
   for (; n < kEmptiedAtOnce && s.emptied + n < s.call.partitions; ++n) {
-    Bin& bin = s.bins[s.emptied + n];
-    if (!empty(bin, step)) return KernelNext::failed;
-    counts[n] = bin.count;
+    if (!empty(s, step, s.emptied + n)) return KernelNext::failed;
+    counts[n] = s.written[s.emptied + n];
   }
   if (s.call.counts_to != 0 && !step.write(s.call.counts_to + s.emptied * kValue, counts, n * kValue))
     return KernelNext::failed;
   s.emptied += n;
   if (s.emptied < s.call.partitions) return KernelNext::again;
-  const ShuffleAnswer answer{.values = s.values, .odd_bytes = s.pieces.kept()};
+  ShuffleAnswer answer{.odd_bytes = s.pieces.kept()};
+  for (std::uint32_t p = 0; p < s.call.partitions; ++p) answer.values += s.written[p];
   if (!step.reply(&answer, sizeof answer)) return KernelNext::failed;
   return s.call.ask == StreamAsk::finish ? KernelNext::done : KernelNext::wait;
 }
@@ -112,7 +116,7 @@ KernelNext on_step(KernelStep& step) {
     default: break;
   }
   const bool goes_on = s.pieces.take(step.input, step.input_bytes, kValue,
-                                     [&](const std::byte* value) { return take(s, step, word_at(value)); });
+                                     [&](const std::byte* values, std::size_t n) { return take(s, step, values, n); });
   return goes_on ? KernelNext::wait : KernelNext::failed;
 }
 

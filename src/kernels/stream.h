@@ -22,7 +22,8 @@ enum class StreamAsk : std::uint32_t {
 template <std::size_t kMostPiece>
 class Pieces {
  public:
-  // Calls each(const std::byte* piece); false: it does not want more.
+  // Calls each(const std::byte* pieces, std::size_t count), for as many at a time as lie together; false: it does not
+  // want more.
   template <class Each>
   bool take(const std::byte* input, std::size_t bytes, std::size_t size, Each&& each) {
     if (kept_ != 0) {
@@ -33,13 +34,12 @@ class Pieces {
       bytes -= more;
       if (kept_ < size) return true;
       kept_ = 0;
-      if (!each(piece_)) return false;
+      if (!each(static_cast<const std::byte*>(piece_), std::size_t{1})) return false;
     }
-    for (; bytes >= size; input += size, bytes -= size) {
-      if (!each(input)) return false;
-    }
-    if (bytes != 0) std::memcpy(piece_, input, bytes);
-    kept_ = static_cast<std::uint32_t>(bytes);
+    const std::size_t count = bytes / size, rest = bytes % size;
+    if (count != 0 && !each(input, count)) return false;
+    if (rest != 0) std::memcpy(piece_, input + count * size, rest);
+    kept_ = static_cast<std::uint32_t>(rest);
     return true;
   }
   // Bytes of a piece whose end has not come.

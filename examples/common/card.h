@@ -11,12 +11,13 @@
 
 #include "weft/dv.h"
 
-namespace kv {
+namespace examples {
 
 // What a peer must know to connect.
 struct Endpoint {
   std::array<std::uint8_t, 16> gid{};
   std::uint32_t qpn = 0, psn = 0;
+  std::uint32_t mtu = 0;  // an ibv_mtu
 };
 
 enum class Calls { none, serves, makes };
@@ -26,7 +27,7 @@ class QueuePair {
   explicit QueuePair(ibv_qp* qp) : qp_(qp) {}
   [[nodiscard]] ibv_qp* get() const { return qp_.get(); }
   // From RESET to RTS.
-  void connect(const Endpoint& peer, std::uint32_t own_psn) const;
+  void connect(const Endpoint& peer, const Endpoint& own) const;
 
  private:
   struct Destroy {
@@ -34,6 +35,9 @@ class QueuePair {
   };
   std::unique_ptr<ibv_qp, Destroy> qp_;
 };
+
+// The kernel of this name that comes with Weft.
+[[nodiscard]] weft_kernel shipped(const char* name);
 
 // Ends the program with a sentence where verbs says no.
 class Card {
@@ -44,9 +48,12 @@ class Card {
   Card& operator=(const Card&) = delete;
 
   [[nodiscard]] ibv_mr* register_memory(std::span<std::byte> memory);
-  [[nodiscard]] QueuePair make_queue_pair(Calls calls);
+  // `at_once`: calls of the peer that it serves.
+  [[nodiscard]] QueuePair make_queue_pair(Calls calls, std::uint32_t at_once = 1);
   [[nodiscard]] Endpoint endpoint_of(const QueuePair& qp);
-  void deploy(const char* shipped_kernel);
+  void deploy(const weft_kernel& kernel);
+  // One that comes with Weft.
+  void deploy(const char* name);
   [[nodiscard]] ibv_cq* cq() const { return cq_; }
 
   // Of a queue pair's work under way.
@@ -57,7 +64,8 @@ class Card {
   ibv_pd* pd_ = nullptr;
   ibv_cq* cq_ = nullptr;
   std::array<std::uint8_t, 16> gid_{};
+  std::uint32_t mtu_ = 0;
   std::uint32_t next_psn_ = 1;
 };
 
-}  // namespace kv
+}  // namespace examples

@@ -1,4 +1,4 @@
-#include "tcp.h"
+#include "common/tcp.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -6,11 +6,12 @@
 #include <cstring>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace kv {
+namespace examples {
 namespace {
 
 sockaddr_in socket_address(const std::string& address, std::uint16_t port) {
@@ -81,8 +82,8 @@ Socket accept_at(const Socket& listener) {
 }
 
 void give_up(const std::string& what) {
-  std::fprintf(stderr, "weft-kv: %s\n", what.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   std::exit(1);
 }
 
-}  // namespace kv
+}  // namespace examples

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace kv {
+namespace examples {
 
 // A file descriptor that is closed with its owner.
 class Socket {
@@ -44,4 +44,4 @@ class Socket {
 [[nodiscard]] Socket accept_at(const Socket& listener);
 [[noreturn]] void give_up(const std::string& what);
 
-}  // namespace kv
+}  // namespace examples

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace kv {
+namespace examples {
 
 inline std::uint64_t number_of(const void* place) { return std::bit_cast<std::uintptr_t>(place); }
 
@@ -13,4 +13,4 @@ template <class T>
   return std::bit_cast<T*>(static_cast<std::uintptr_t>(number));
 }
 
-}  // namespace kv
+}  // namespace examples

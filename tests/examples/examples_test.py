@@ -1,4 +1,5 @@
-"""examples/kv: GET by READs, by a kernel and by TCP, while values change; and built against an installed Weft."""
+"""The examples run: GET by READs, by a kernel and by TCP, while values change; streams through kernels. And both are
+built against an installed Weft."""
 
 import json
 import os
@@ -9,7 +10,7 @@ import unittest
 from pathlib import Path
 
 FOLDER = Path(sys.argv.pop())
-EXAMPLE = Path(sys.argv.pop())
+EXAMPLES = Path(sys.argv.pop())
 BUILD = Path(sys.argv.pop())
 SERVER, CLIENT = "127.0.74.1", "127.0.74.2"
 PATIENCE = 120
@@ -90,17 +91,34 @@ class KeyValueStore(unittest.TestCase):
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(complaint, done.stderr)
 
-    def test_it_is_built_against_an_installed_weft(self):
+
+class Streams(unittest.TestCase):
+    def test_every_kernel_takes_its_turn(self):
+        for flags in ((), ("--wire", "udp"), ("--wire", "udp", "--loss", "1%", "--seed", "4")):
+            with self.subTest(flags=flags):
+                done = subprocess.run(command("127.0.74.3", 1, 50, flags=flags, program=BUILD / "bin/weft-streams"),
+                                      env=environment(), capture_output=True, text=True, timeout=PATIENCE)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                ways = [line.split()[0] for line in done.stdout.splitlines()]
+                self.assertEqual(ways, ["write", "dropped", "filter", "distinct", "shuffle"])
+
+
+class Installed(unittest.TestCase):
+    def test_both_are_built_against_an_installed_weft(self):
         shutil.rmtree(FOLDER, ignore_errors=True)
-        prefix, build = FOLDER / "prefix", FOLDER / "build"
-        for step in (("cmake", "--install", BUILD, "--prefix", prefix),
-                     ("cmake", "-S", EXAMPLE, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"),
-                     ("cmake", "--build", build)):
+        prefix = FOLDER / "prefix"
+        steps = [("cmake", "--install", BUILD, "--prefix", prefix)]
+        for name in ("kv", "streams"):
+            steps.append(("cmake", "-S", EXAMPLES / name, "-B", FOLDER / name, "-G", "Ninja",
+                          f"-DCMAKE_PREFIX_PATH={prefix}"))
+            steps.append(("cmake", "--build", FOLDER / name))
+        for step in steps:
             done = subprocess.run([str(s) for s in step], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        installed = {"weft": prefix / "bin/weft", "program": build / "weft-kv"}
+        installed = {"weft": prefix / "bin/weft", "program": FOLDER / "kv/weft-kv"}
         with Store(**installed):
-            self.check(get("--by", "kernel", "--json", "yes", **installed), 1)
+            done = get("--by", "kernel", "--json", "yes", **installed)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,10 @@
+# A program of these examples, with what they have in common.
+find_library(EXAMPLES_IBVERBS ibverbs REQUIRED)
+function(weft_example name)
+  set(common "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  add_executable(${name} ${ARGN} "${common}/card.cc" "${common}/tcp.cc")
+  target_include_directories(${name} PRIVATE "${common}/..")
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_link_libraries(${name} PRIVATE weft::dv "${EXAMPLES_IBVERBS}")
+endfunction()
