@@ -55,6 +55,7 @@ struct weft_kernel_step {
   bool last;        // payload: nothing follows of this RPC WRITE
   uint64_t offset;  // payload: where in the RPC WRITE
   void* state;      // zeros when it begins; aligned for anything
+  uint64_t opcode;  // that is called
 
   uint64_t read_address;  // weft_kernel_read()'s
   uint32_t read_bytes;
@@ -80,6 +81,9 @@ static inline bool weft_kernel_write(struct weft_kernel_step* step, uint64_t add
 static inline bool weft_kernel_reply(struct weft_kernel_step* step, const void* data, uint32_t bytes) {
   return step->port->reply(step, data, bytes);
 }
+
+// A kernel of this op-code is called by all that no other kernel has.
+#define WEFT_KERNEL_ANY UINT64_MAX
 
 struct weft_kernel {
   uint64_t opcode;

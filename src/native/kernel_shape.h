@@ -23,7 +23,7 @@ namespace weft::native {
 #define WEFT_SAME_PLACE(member) (offsetof(weft_kernel_step, member) == offsetof(nic::KernelStep, member))
 static_assert(sizeof(weft_kernel_step) == sizeof(nic::KernelStep));
 static_assert(WEFT_SAME_PLACE(event) && WEFT_SAME_PLACE(qpn) && WEFT_SAME_PLACE(input) && WEFT_SAME_PLACE(input_bytes));
-static_assert(WEFT_SAME_PLACE(last) && WEFT_SAME_PLACE(offset) && WEFT_SAME_PLACE(state));
+static_assert(WEFT_SAME_PLACE(last) && WEFT_SAME_PLACE(offset) && WEFT_SAME_PLACE(state) && WEFT_SAME_PLACE(opcode));
 static_assert(WEFT_SAME_PLACE(read_address) && WEFT_SAME_PLACE(read_bytes));
 static_assert(WEFT_SAME_PLACE(port) && WEFT_SAME_PLACE(card));
 #undef WEFT_SAME_PLACE
@@ -41,6 +41,7 @@ static_assert(same_number(WEFT_KERNEL_READ, nic::KernelNext::read));
 static_assert(same_number(WEFT_KERNEL_FAILED, nic::KernelNext::failed));
 static_assert(same_number(WEFT_KERNEL_MOST_READ, nic::KernelStep::kMostRead));
 static_assert(same_number(WEFT_KERNEL_MOST_REPLY, nic::KernelStep::kMostReply));
+static_assert(same_number(WEFT_KERNEL_ANY, nic::kAnyOpcode));
 static_assert(same_number(WEFT_CALL_COMPLETES, nic::CallHead::kCompletes));
 static_assert(same_number(WEFT_CALL_SUCCESS, nic::CallOutcome::success));
 static_assert(same_number(WEFT_CALL_TOO_LONG, nic::CallOutcome::too_long));

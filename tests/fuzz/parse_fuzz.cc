@@ -7,7 +7,9 @@
 #include "wire/cm.h"
 #include "wire/frame.h"
 #include "wire/ip_cm.h"
+#include "wire/move.h"
 #include "wire/test_model.h"
+#include "wire/vendor_mad.h"
 
 namespace weft::wire {
 namespace {
@@ -51,7 +53,22 @@ void try_frame(std::span<const std::byte> bytes, IcrcCheck check) {
   if (check == IcrcCheck::skip) require(refusal != Refusal::bad_icrc);
 }
 
+void try_vendor(std::span<const std::byte> bytes) {
+  std::array<std::byte, kMadBytes> mad;
+  if (VendorMad said; parse_vendor(bytes, said) == Refusal::none) {
+    VendorMad again;
+    encode_vendor(said, mad);
+    require(parse_vendor(mad, again) == Refusal::none && again == said);
+  }
+  if (MoveMad said; parse_move(bytes, said) == Refusal::none) {
+    MoveMad again;
+    encode_move(said, 1, mad);
+    require(parse_move(mad, again) == Refusal::none && again == said);
+  }
+}
+
 void try_mad(std::span<const std::byte> bytes) {
+  try_vendor(bytes);
   CmMessage message;
   if (parse_cm(bytes, message) != Refusal::none) return;
   std::array<std::byte, kMadBytes> mad;

@@ -60,6 +60,31 @@ TEST_P(Calls, OfAKernelThatIsNotThereAreAnsweredSo) {
   EXPECT_EQ(call("now"), CallOutcome::success) << "the connection goes on";
 }
 
+// The fallback: it hears what it was called by, in calls and in streams, and kernels of their own come first.
+TEST_P(Calls, OfAnOpcodeThatNobodyHasReachTheKernelForAny) {
+  const auto tell_opcode = +[](KernelStep& s) {
+    if (s.event == KernelEvent::payload) return KernelNext::wait;
+    return s.reply(&s.opcode, sizeof s.opcode) ? KernelNext::done : KernelNext::failed;
+  };
+  ASSERT_EQ(scene.card().deploy({.opcode = nic::kAnyOpcode, .name = "any", .step = tell_opcode}), host::Error::none);
+  EXPECT_EQ(call("who?"), CallOutcome::success);
+  EXPECT_EQ(scene.answer(), text_of(bytes_of_object(kOp)));
+  deploy(&echo);
+  EXPECT_EQ(call("who?"), CallOutcome::success);
+  EXPECT_EQ(scene.answer(), "who?");
+  ASSERT_EQ(scene.card().remove_kernel(kOp), host::Error::none);
+  for (const std::uint64_t opcode : {kOp, kOp + 1}) {  // two streams at once, of two op-codes
+    ASSERT_EQ(scene.caller().post({.kind = nic::WorkKind::rpc_write, .local = {{0, 64}}, .opcode = opcode}),
+              host::Error::none);
+  }
+  ASSERT_TRUE(scene.bed.run());
+  (void)done();
+  EXPECT_EQ(call(), CallOutcome::success);
+  EXPECT_EQ(scene.answer(), text_of(bytes_of_object(kOp)));
+  ASSERT_EQ(scene.card().remove_kernel(nic::kAnyOpcode), host::Error::none);
+  EXPECT_EQ(call(), CallOutcome::no_such_kernel);
+}
+
 TEST_P(Calls, CompleteWithAReceiveIfTheyAskForIt) {
   deploy(&echo);
   ASSERT_EQ(scene.caller().receive(7, {{0, 0}}), host::Error::none);

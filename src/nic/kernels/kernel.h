@@ -48,6 +48,7 @@ struct KernelStep {
   bool last = false;         // payload: nothing follows of this RPC WRITE
   std::uint64_t offset = 0;  // payload: where in the RPC WRITE
   std::byte* state = nullptr;
+  std::uint64_t opcode = 0;  // that is called
 
   std::uint64_t read_address = 0;  // the answer, KernelNext::read
   std::uint32_t read_bytes = 0;
@@ -71,6 +72,9 @@ template <class State>
 [[nodiscard]] State& state_of(KernelStep& step) {
   return *static_cast<State*>(static_cast<void*>(step.state));
 }
+
+// A kernel of this op-code is called by all that no other kernel has.
+inline constexpr std::uint64_t kAnyOpcode = ~std::uint64_t{0};
 
 struct Kernel {
   std::uint64_t opcode = 0;

@@ -64,7 +64,7 @@ void KernelServer::detach(KernelInstance& i) {
 
 KernelInstance* KernelServer::find_waiting(std::uint64_t opcode) const {
   for (KernelInstance* i = first_; i != nullptr; i = i->next) {
-    if (i->phase == KernelInstance::Phase::waits && !i->deaf && i->of->kernel.opcode == opcode) return i;
+    if (i->phase == KernelInstance::Phase::waits && !i->deaf && i->opcode == opcode) return i;
   }
   return nullptr;
 }
@@ -72,7 +72,7 @@ KernelInstance* KernelServer::find_waiting(std::uint64_t opcode) const {
 KernelInstance* KernelServer::find(std::uint64_t opcode) const {
   if (KernelInstance* waiting = find_waiting(opcode)) return waiting;
   for (KernelInstance* i = first_; i != nullptr; i = i->next) {
-    if (i->of->kernel.opcode == opcode) return i;
+    if (i->opcode == opcode) return i;
   }
   return nullptr;
 }

@@ -26,6 +26,7 @@ struct KernelInstance {
   };
   DeployedKernel* of = nullptr;
   KernelInstance* next = nullptr;  // of the same queue pair
+  std::uint64_t opcode = 0;        // that it was called by
   std::byte* state = nullptr;
   Phase phase = Phase::free;
   wire::Key key{};  // what it may reach here
@@ -116,6 +117,11 @@ class KernelTable {
   void deploy(const Kernel& k);
   bool remove(std::uint64_t opcode);
   [[nodiscard]] DeployedKernel* find(std::uint64_t opcode) const;
+  // Or the one for any op-code.
+  [[nodiscard]] DeployedKernel* find_or_any(std::uint64_t opcode) const {
+    DeployedKernel* const k = find(opcode);
+    return k != nullptr ? k : find(kAnyOpcode);
+  }
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const auto& k : kernels_) {

@@ -42,7 +42,10 @@ class Calls {
       if (!goes_on) i->of->give_back(*i);
       return busy();
     }
-    if (!goes_on) c.calls->attach(*i);
+    if (!goes_on) {
+      i->opcode = to.address;
+      c.calls->attach(*i);
+    }
     i->key = to.key;
     i->caller = head;
     i->answers = head.room != 0;
@@ -65,11 +68,12 @@ class Calls {
     if (c.state != QpState::rts) return busy();
     KernelInstance* i = c.calls->find(to.address);
     if (i == nullptr) {
-      DeployedKernel* kernel = core_.state.kernels != nullptr ? core_.state.kernels->find(to.address) : nullptr;
+      DeployedKernel* kernel = core_.state.kernels != nullptr ? core_.state.kernels->find_or_any(to.address) : nullptr;
       if (kernel == nullptr || offset != 0) return invalid(Refusal::kernel_unknown);
       i = kernel->take();
       if (i == nullptr) return busy();
       i->phase = Phase::waits;
+      i->opcode = to.address;
       c.calls->attach(*i);
     }
     if (i->phase != Phase::waits) return busy();
@@ -121,7 +125,7 @@ class Calls {
   };
 
   [[nodiscard]] DeployedKernel* find(std::uint64_t opcode) {
-    DeployedKernel* kernel = core_.state.kernels != nullptr ? core_.state.kernels->find(opcode) : nullptr;
+    DeployedKernel* kernel = core_.state.kernels != nullptr ? core_.state.kernels->find_or_any(opcode) : nullptr;
     return kernel != nullptr ? kernel : core_.state.no_kernel;
   }
   [[nodiscard]] static bool may_go_on(const KernelInstance& i) {
@@ -158,6 +162,7 @@ class Calls {
                       .last = last,
                       .offset = i.offset,
                       .state = i.state,
+                      .opcode = i.opcode,
                       .port = &kPort,
                       .card = &stage};
       const KernelNext next = kernel.step(step);

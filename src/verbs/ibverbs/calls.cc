@@ -54,6 +54,7 @@ class Request {
   [[nodiscard]] int prepare() const {
     if ((call_.send_flags & ~kFlags) != 0) return EINVAL;
     if (call_.num_sge < 0 || static_cast<std::size_t>(call_.num_sge) > nic::kMaxSges) return EINVAL;
+    if (call_.num_sge != 0 && call_.sg_list == nullptr) return EINVAL;
     if (is_inline() || head_ == nullptr) return 0;
     if (call_.num_sge == 0 || call_.sg_list[0].length < sizeof *head_) return EINVAL;
     std::memcpy(place_of(call_.sg_list[0].addr), head_, sizeof *head_);
@@ -84,8 +85,6 @@ int post_once(QueuePair& qp, const Source& from) {
 template <class Source>
 int post(ibv_qp* ibqp, const Source& from) {
   QueuePair& qp = ours(ibqp);
-  // StaR's stateless side, and datagrams, have no such work; and neither has a place where it could be written.
-  if (qp.is_datagram || qp.poster.context->stateless()) return EOPNOTSUPP;
   int code = from.prepare();
   if (code == 0) code = post_once(qp, from);
   for (int looks = 0; code == EAGAIN && looks < kMostLooks; ++looks) {  // the lane's thread hears the answer

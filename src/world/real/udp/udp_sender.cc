@@ -45,10 +45,10 @@ void UdpSender::make_room(std::size_t parts, std::size_t arena) {
 }
 
 UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes,
-                                           bool tells_its_end) {
+                                           bool merges, bool tells_its_end) {
   if (message_count_ > 0) {
     Pending& last = messages_[message_count_ - 1];
-    const bool follows = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
+    const bool follows = merges && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
                          last.bytes + bytes <= kMaxDatagram;
     if (follows && (last.joined || (bytes <= last.segment && last.segments < kMaxSegments))) {
       last.closed = last.joined ? !tells_its_end : bytes < last.segment;
@@ -90,8 +90,8 @@ void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
   icrc_.seal(p.flow, route.source_port, datagram);
   const auto bytes = static_cast<std::uint32_t>(datagram.size());
   arena_used_ += bytes;
-  const Held packet{&route, begin, bytes, p.flow.traffic_class};
-  const bool owed = route.merge && !wire::info(p.headers.bth.opcode).payload;  // not a message that is empty
+  const Held packet{&route, begin, bytes, p.flow.traffic_class, may_merge(route, p.headers.bth.opcode)};
+  const bool owed = packet.merges && !wire::info(p.headers.bth.opcode).payload;  // not a message that is empty
   if (goes_plainly(route, packet, owed)) return;
   end_plain();
   line_up(route, packet, owed);
@@ -116,7 +116,7 @@ void UdpSender::line_up(UdpRoute& route, const Held& packet, bool owed) {
   if (owed) {
     held_[held_count_++] = packet;
   } else {
-    append(message_for(route, packet.traffic_class, packet.bytes, false), packet.data, packet.bytes);
+    append(message_for(route, packet.traffic_class, packet.bytes, packet.merges, false), packet.data, packet.bytes);
   }
 }
 
@@ -125,11 +125,14 @@ void UdpSender::end_plain() {
   const Plain plain = std::exchange(plain_, {});
   const std::uint8_t traffic_class = plain.route->traffic_class;
   if (plain.packets == 1)
-    return line_up(*plain.route, {plain.route, plain.begin, plain.bytes, traffic_class}, !plain.ended);
+    return line_up(*plain.route, {plain.route, plain.begin, plain.bytes, traffic_class, plain.route->merge},
+                   !plain.ended);
   std::uint32_t left = plain.packets;
   wire::unpack({plain.begin, plain.bytes}, [&](std::span<const std::byte> packet) {
     const bool owed = --left > 0 || !plain.ended;
-    line_up(*plain.route, {plain.route, packet.data(), static_cast<std::uint32_t>(packet.size()), traffic_class}, owed);
+    line_up(*plain.route,
+            {plain.route, packet.data(), static_cast<std::uint32_t>(packet.size()), traffic_class, plain.route->merge},
+            owed);
   });
 }
 
@@ -142,7 +145,7 @@ void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
   const std::span<std::byte> trailer(header + header_bytes, wire::encode_trailer(p.headers, header + header_bytes));
   Pending& message = message_for(route, p.flow.traffic_class,
                                  static_cast<std::uint32_t>(header_bytes + p.payload_bytes + trailer.size()),
-                                 p.payload_bytes == wire::kWholePayload);
+                                 may_merge(route, p.headers.bth.opcode), p.payload_bytes == wire::kWholePayload);
   append(message, header, header_bytes);
   Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
   std::size_t count = 0;
@@ -162,7 +165,7 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, std::span<const std
   std::byte* at = arena_.get() + arena_used_;
   std::memcpy(at, datagram.data(), datagram.size());
   arena_used_ += datagram.size();
-  append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size()), false), at,
+  append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size()), route.merge, false), at,
          datagram.size());
 }
 
@@ -234,7 +237,7 @@ void UdpSender::send(std::size_t first, std::size_t count) {
 void UdpSender::add_held() {
   for (std::size_t i = 0; i < held_count_; ++i) {
     const Held& h = held_[i];
-    append(message_for(*h.route, h.traffic_class, h.bytes, true), h.data, h.bytes);
+    append(message_for(*h.route, h.traffic_class, h.bytes, h.merges, true), h.data, h.bytes);
   }
   held_count_ = 0;
 }

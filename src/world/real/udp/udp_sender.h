@@ -31,7 +31,9 @@ struct UdpRoute {
   bool connected = false;  // the socket knows where to
   bool joins = false;      // several packets may be one plain datagram (wire/packed_datagram.h),
   bool wide = false;       //   and the way takes one of 64 KB
-  bool merge = false;  // may segments be merged? Not towards those who check the ICRC: the kernel counts up their ids
+  // May segments be merged, whatever they are? The kernel counts up their identifications, which the ICRC covers: not
+  // towards those who can see them, unless they are Weft cards (wire/flow_icrc.h).
+  bool merge = false;
   // For a connected socket: the class that it sends with, and how many datagrams in a row wanted another one.
   std::uint8_t traffic_class = 0, others = 0;
 };
@@ -70,6 +72,7 @@ class UdpSender {
     const std::byte* data;
     std::uint32_t bytes;
     std::uint8_t traffic_class;
+    bool merges;
   };
   static constexpr std::uint32_t kHeld = 32;
 
@@ -90,7 +93,11 @@ class UdpSender {
   [[nodiscard]] bool left_plainly();
   void add_held();
   // A packet's datagram: a new one, or the last, if it may follow there.
-  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes, bool tells_its_end);
+  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes, bool merges,
+                       bool tells_its_end);
+  [[nodiscard]] static bool may_merge(const UdpRoute& route, wire::Opcode opcode) {
+    return route.merge || wire::is_of_weft(opcode);
+  }
   void append(Pending& message, const std::byte* data, std::size_t bytes);
   void make_room(std::size_t parts, std::size_t arena);
   void fill(mmsghdr& header, std::size_t index);

@@ -147,6 +147,20 @@ TEST_F(Udp, SendsPacketsOfLongWritesAsSegmentsToOthers) {
   EXPECT_THAT(sizes, ElementsAre(4128, 4112, 4112, 4112, 4112, 4112));
 }
 
+// Identifications that the kernel counts up harm no ICRC there: between Weft cards any will do.
+TEST_F(Udp, SendsSegmentsToAnotherHostOfWhatWeftCardsAloneSpeak) {
+  route.merge = route.wide = route.joins = false;
+  const auto datagrams_of = [&](Opcode opcode) {
+    for (int i = 0; i < 4; ++i) send(opcode, 4096);
+    sender.flush();
+    const Arrived a = receive();
+    EXPECT_EQ(a.opcodes.size(), 4U);
+    return a.datagrams;
+  };
+  EXPECT_EQ(datagrams_of(Opcode::srnic_write_middle), 1U);
+  EXPECT_EQ(datagrams_of(Opcode::rc_write_middle), 4U);
+}
+
 // A last packet may be shorter, and nothing follows it in its datagram.
 TEST_F(Udp, EndsADatagramWithAPacketThatDoesNotTellItsEnd) {
   send(Opcode::rc_write_first, 4096);
