@@ -161,10 +161,12 @@ both_ways "ib_read_bw $slow -n 30" -x
 both_ways "ib_atomic_bw $slow -n 100" -x
 both_ways_by_cm "rping -v -V -C 20 -S 20000" "-s -a" "-c -a"
 
-# Calls of kernels are between Weft cards alone: who asks this peer is told so, and nothing is sent.
+# Calls of kernels are between Weft cards alone: who asks this peer is told so, and nothing is sent. The program looks
+# for libweft_dv in the folder that it was built in, which may be one that the guest has its own of.
 : >/tmp/server
 echo "00000000000000000000ffff0a090001 abcdef 1234 1000" |
-  in_peer timeout $patience /weft/bin/weft run -- /weft/dv_kernels nobody >/tmp/client 2>&1
+  in_peer timeout $patience env LD_LIBRARY_PATH=/weft/lib /weft/bin/weft run -- /weft/dv_kernels nobody \
+    >/tmp/client 2>&1
 judge "a call of a kernel of Soft-RoCE's is refused" 0 $?
 
 # ---- what Soft-RoCE thought of it ------------------------------------------------------------------------------------
