@@ -9,7 +9,8 @@ build = cmake --preset $(1) -DWEFT_WERROR=$(WERROR) $(3) >/dev/null && cmake --b
 TESTED = -DWEFT_TESTS=ON -DWEFT_BENCH=ON
 UNTESTED = -DWEFT_TESTS=OFF -DWEFT_BENCH=OFF  # needs nothing that only tests need
 CARD = weft weft-broker weft_ibverbs weft_rdmacm weft_sysfs weft-connections
-suite = ctest --preset $(1) -j$(JOBS) --no-label-summary
+# One test more than there are processors: programs wait for much of their time.
+suite = ctest --preset $(1) -j$(shell expr $(JOBS) + 1) --no-label-summary
 
 .PHONY: all bootstrap bootstrap-run run demo test interop asan tsan bench fuzz soak format tidy clean
 
