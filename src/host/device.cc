@@ -301,7 +301,14 @@ void Device::begin_stateless() {
   if (stateless_ != nullptr) return;
   stateless_ = std::make_unique<StatelessSide>(card_, std::bit_ceil(config_.max_stateless));
   assert(stateless_->most() <= qpn_noise_ + 1);
+  card_.capabilities.set_seal_secret(draw_secret());
   renew_capabilities();
+}
+
+nic::CapabilityIssuer::Secret Device::draw_secret() {
+  nic::CapabilityIssuer::Secret secret;
+  for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(random_.next());
+  return secret;
 }
 
 nic::StatelessBlock& Device::take_block() {
@@ -320,9 +327,7 @@ Result<QueuePair*> Device::create_stateless(Domain domain, const QpOptions& opti
 }
 
 void Device::renew_capabilities() {
-  nic::CapabilityIssuer::Secret secret;
-  for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(random_.next());
-  card_.capabilities.rotate(secret);
+  card_.capabilities.rotate(draw_secret());
   if (stateless_ != nullptr) stateless_->renew_capabilities();
 }
 

@@ -195,6 +195,7 @@ class Device {
   [[nodiscard]] std::optional<Numbered> take_numbered(nic::Slots& free, std::uint32_t count,
                                                       std::span<const wire::Qpn> last);
   void begin_stateless();
+  [[nodiscard]] nic::CapabilityIssuer::Secret draw_secret();
   [[nodiscard]] bool has_room_for_stateless() const { return stateless_ == nullptr || !stateless_->full(); }
   [[nodiscard]] nic::StatelessBlock& take_block();
   [[nodiscard]] Result<QueuePair*> create_stateless(Domain domain, const QpOptions& options);

@@ -28,6 +28,7 @@ MemoryUse memory_use(const Device& device) {
   use.region_table = std::uint64_t{card.memory.size()} * sizeof(nic::Region);
   use.queue_tables = card.cqs.size() * sizeof(nic::CompletionRing) + card.srqs.size() * sizeof(nic::SharedReceiveRing);
   use.caches = card.works.bytes() + card.receives.bytes() + card.translations.bytes();
+  if (card.recent_data != nullptr) use.caches += card.recent_data->bytes();
   use.translation_table = device.translation_bytes();
   use.recovery = device.retransmission().bytes() + card.reorder_notes.used() * sizeof(nic::ReorderNote);
   return use;

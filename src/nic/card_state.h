@@ -17,6 +17,7 @@
 #include "nic/kernels/kernel_table.h"
 #include "nic/memory/capabilities.h"
 #include "nic/memory/memory.h"
+#include "nic/memory/recent_data.h"
 #include "nic/memory/translation.h"
 #include "nic/queues.h"
 #include "nic/reorder_notes.h"
@@ -58,6 +59,7 @@ struct CardConfig {
   std::uint32_t retry_rings = 256;     // connections that can be sending again at once
   // -- StaR: a packet that changes memory is good for at least so long; then copies of it are stale.
   Time star_lifetime = microseconds(200);
+  std::uint32_t star_recent = 8192;      // of such packets a stateless card knows so many for copies: a power of two
   Time star_silence = microseconds(20);  // beyond the usual time of an answer: then the packet counts as lost
   // A stateless card that trusts its peers' cards, as the paper's does: packets need no capability, carry no extension,
   // and are not checked beyond the bounds of registered memory. For comparisons on networks where everybody is trusted.
@@ -148,6 +150,7 @@ struct CardState {
   ZeroedTable<StatelessBlock>* blocks = nullptr;
   SlotQueue* rung_blocks = nullptr;  // and where the host hears of those that it is to look at
   CapabilityIssuer capabilities;
+  RecentData* recent_data = nullptr;  // of all of them together
   // Kernels that peers may call; nullptr: there have never been any. Calls of one that does not exist go to
   // `no_kernel`, which answers that.
   KernelTable* kernels = nullptr;

@@ -19,7 +19,8 @@ enum class Counter : std::uint8_t {
   req_cqe_error, resp_cqe_error, completions, placed_early, recoveries_entered, recoveries_left, fast_exits,
   probes_sent, needless_resends, control_events, control_messages, ecn_marked_pkts, one_copy_fetches, one_copy_calls,
   wqes_fetched, wqes_dropped, wqe_cache_hits, wqe_cache_misses,
-  receive_wqes_fetched, receive_wqe_cache_hits, receive_wqe_cache_misses, mtt_cache_hits, mtt_cache_misses, count_,
+  receive_wqes_fetched, receive_wqe_cache_hits, receive_wqe_cache_misses, mtt_cache_hits, mtt_cache_misses,
+  star_forgotten, count_,
 };
 // clang-format on
 
@@ -32,7 +33,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "placed_early", "recoveries_entered", "recoveries_left", "fast_exits", "probes_sent",
     "needless_resends", "control_events", "control_messages", "ecn_marked_pkts", "one_copy_fetches", "one_copy_calls",
     "wqes_fetched", "wqes_dropped", "wqe_cache_hits", "wqe_cache_misses", "receive_wqes_fetched",
-    "receive_wqe_cache_hits", "receive_wqe_cache_misses", "mtt_cache_hits", "mtt_cache_misses"};
+    "receive_wqe_cache_hits", "receive_wqe_cache_misses", "mtt_cache_hits", "mtt_cache_misses", "star_forgotten"};
 // clang-format on
 
 // clang-format off
@@ -56,7 +57,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Counter::
     "work entries found in the card's cache", "work entries not found in the card's cache",
     "receive entries read from host memory", "receive entries found in the card's cache",
     "receive entries not found in the card's cache", "pages whose place the card knew",
-    "pages whose place was read from host memory"};
+    "pages whose place was read from host memory",
+    "StaR data of which copies were known no more, though not expired: there was no room"};
 // clang-format on
 
 class Counters {

@@ -14,7 +14,7 @@ namespace weft::nic {
 
 struct alignas(64) StatelessBlock {
   Context context;
-  std::uint32_t generation = 0;  // tells a new owner of the block from an old one
+  std::uint32_t generation = 0;  // the card's count of owners of blocks: tells a new one from an old one
   // Free-running counts of each queue: put into WQEPs, and acknowledged by EAs.
   std::uint32_t works_told = 0, works_heard = 0, receives_told = 0, receives_heard = 0;
   std::uint32_t works_begun = 0;  // the furthest that was ever put into a WQEP: copies of it may be on their way
@@ -59,5 +59,7 @@ struct alignas(64) StatelessBlock {
 constexpr std::uint64_t block_name(std::uint32_t number, std::uint32_t generation) {
   return std::uint64_t{generation} << 32 | number;
 }
+// What RDs carry of it (nic/memory/recent_data.h).
+constexpr std::uint16_t incarnation_of(std::uint64_t name) { return static_cast<std::uint16_t>(name >> 32); }
 
 }  // namespace weft::nic

@@ -38,7 +38,7 @@ enum class Refusal : std::uint8_t {
   star_off, star_expired, star_bad_capability, star_stale_epoch, star_not_granted, star_no_such_block, star_bad_payload,
   star_cq_full,
   star_ghost, star_work_ahead, star_work_again, star_not_migrated, star_peer_gone, star_no_partner,
-  star_not_registered,
+  star_not_registered, star_bad_seal,
   // Calls of kernels.
   kernel_off, kernel_bad_call, kernel_busy, kernel_unknown, kernel_failed, kernel_stopped, kernel_reply_too_long,
   kernel_ahead, kernel_bad_reply,
@@ -158,6 +158,7 @@ inline constexpr RefusalLine kRefusalLines[] = {
     {Refusal::star_peer_gone, {"star_peer_gone", "the stateless side's queue pair has broken"}},
     {Refusal::star_no_partner, {"star_no_partner", "the peer's card does not play the other role of StaR"}},
     {Refusal::star_not_registered, {"star_not_registered", "StaR work for memory that no rule of its peer opens"}},
+    {Refusal::star_bad_seal, {"star_bad_seal", "StaR state or rule that does not come from the peer's card"}},
     {Refusal::kernel_off, {"kernel_off", "call of a kernel on a queue pair that serves no calls"}},
     {Refusal::kernel_bad_call, {"kernel_bad_call", "call that does not begin with where its answer goes"}},
     {Refusal::kernel_busy, {"kernel_busy", "call that must wait: as many are under way as may be"}},

@@ -30,7 +30,7 @@ bool opcode_at(StarType type, bool to_stateless, Opcode& out) {
 void StarView::set_guard(Headers& h, const StarGuard& g) {
   const Capability& c = g.capability;
   h.reth.key = c.key;
-  h.atomic.key = Key(std::uint32_t{c.rights} | std::uint32_t{c.epoch} << 8);
+  h.atomic.key = Key(std::uint32_t{c.rights} | std::uint32_t{c.epoch} << 8 | std::uint32_t{g.incarnation} << 16);
   h.atomic.address = c.base;
   h.deth.qkey = Qkey(c.length);
   std::memcpy(&h.atomic.swap_add, c.mac.data(), sizeof h.atomic.swap_add);
@@ -44,6 +44,7 @@ StarGuard StarView::guard(const Headers& h) {
   c.key = h.reth.key;
   c.rights = static_cast<std::uint8_t>(h.atomic.key.raw());
   c.epoch = static_cast<std::uint8_t>(h.atomic.key.raw() >> 8);
+  g.incarnation = static_cast<std::uint16_t>(h.atomic.key.raw() >> 16);
   c.base = h.atomic.address;
   c.length = h.deth.qkey.raw();
   std::memcpy(c.mac.data(), &h.atomic.swap_add, sizeof h.atomic.swap_add);

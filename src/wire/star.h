@@ -119,6 +119,7 @@ struct StarGuard {
   static constexpr std::size_t kBytes = 40;
   Capability capability{};
   std::uint32_t expiry = 0;  // microseconds of the stateless card's clock: later it takes the packet for a stale copy
+  std::uint16_t incarnation = 0;  // tells the connections apart that have had the holder's number, one after the other
   friend constexpr bool operator==(const StarGuard&, const StarGuard&) = default;
 
   static constexpr StarGuard decode(std::span<const std::byte, kBytes> b) {
@@ -128,13 +129,14 @@ struct StarGuard {
                            .length = get<std::uint32_t, 12>(b),
                            .base = get<std::uint64_t, 16>(b),
                            .mac = get_array<24, 16, std::uint8_t>(b)},
-            .expiry = get<std::uint32_t, 8>(b)};
+            .expiry = get<std::uint32_t, 8>(b),
+            .incarnation = get<std::uint16_t, 6>(b)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, capability.key.raw());
     put<std::uint8_t, 4>(b, capability.rights);
     put<std::uint8_t, 5>(b, capability.epoch);
-    put<std::uint16_t, 6>(b, 0);
+    put<std::uint16_t, 6>(b, incarnation);
     put<std::uint32_t, 8>(b, expiry);
     put<std::uint32_t, 12>(b, capability.length);
     put<std::uint64_t, 16>(b, capability.base);

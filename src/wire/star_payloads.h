@@ -135,9 +135,10 @@ struct StarDone {
 };
 static_assert(round_trips(StarDone{StarDone::Queue::receive, 1, Refusal::truncated, 2, 3, 4, 5}));
 
-// The state that moves to the stateful side.
+// The state that moves to the stateful side. It brings a key for the connection as long as nothing says that it has
+// been heard. The seal is a MAC under that key over all that stands before it, and over the stateful side's queue pair.
 struct StarInitial {
-  static constexpr std::size_t kBytes = 48;
+  static constexpr std::size_t kBytes = 80, kSealed = 64;
   Qpn qpn{};                                                 // of the stateless side
   std::uint32_t rules = 0;                                   // grows when it takes back what it has granted
   std::uint32_t domain = 0;                                  // protection domain of the stateless side's queue pair
@@ -148,6 +149,8 @@ struct StarInitial {
   bool trusts = false;                                       // it wants no capabilities: packets need no extension
   std::uint32_t era = 0;                                     // tells moves of a running connection to StaR apart
   StarMac control{};                                         // of the capability for the block
+  StarMac key{};                                             // or zeros
+  StarMac seal{};
   friend constexpr bool operator==(const StarInitial&, const StarInitial&) = default;
 
   static constexpr StarInitial decode(std::span<const std::byte, kBytes> b) {
@@ -162,7 +165,9 @@ struct StarInitial {
             .broken = (get<std::uint8_t, 21>(b) & 1) != 0,
             .trusts = (get<std::uint8_t, 21>(b) & 2) != 0,
             .era = get<std::uint32_t, 44>(b),
-            .control = get_array<24, 16, std::uint8_t>(b)};
+            .control = get_array<24, 16, std::uint8_t>(b),
+            .key = get_array<48, 16, std::uint8_t>(b),
+            .seal = get_array<64, 16, std::uint8_t>(b)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, qpn.raw());
@@ -176,26 +181,40 @@ struct StarInitial {
     put_array<24>(b, control);
     put<std::uint32_t, 40>(b, domain);
     put<std::uint32_t, 44>(b, era);
+    put_array<48>(b, key);
+    put_array<64>(b, seal);
   }
 };
-static_assert(round_trips(StarInitial{Qpn(1), 8, 9, 2, 3, 4, 5, 6, true, true, 10, {7}}));
+static_assert(round_trips(StarInitial{Qpn(1), 8, 9, 2, 3, 4, 5, 6, true, true, 10, {7}, {8}, {9}}));
 
-// In an EA to the stateless side: what has been heard of its posts, and how many entries there is room for.
+// In an EA to the stateless side: what has been heard of its posts and of its state, and how many entries there is room
+// for. An EA may be late: then it is about an earlier state, and says so.
 struct StarHeard {
-  static constexpr std::size_t kBytes = 12;
+  static constexpr std::size_t kBytes = 20;
   std::uint32_t works = 0, receives = 0;  // free-running: all before these
   std::uint32_t room = 0;                 // entries of each queue that the stateful side keeps
+  std::uint32_t rules = 0;                // as in StarInitial,
+  std::uint8_t epoch = 0;                 //   likewise,
+  bool broken = false;                    //   likewise
   friend constexpr bool operator==(const StarHeard&, const StarHeard&) = default;
 
   static constexpr StarHeard decode(std::span<const std::byte, kBytes> b) {
-    return {.works = get<std::uint32_t, 0>(b), .receives = get<std::uint32_t, 4>(b), .room = get<std::uint32_t, 8>(b)};
+    return {.works = get<std::uint32_t, 0>(b),
+            .receives = get<std::uint32_t, 4>(b),
+            .room = get<std::uint32_t, 8>(b),
+            .rules = get<std::uint32_t, 12>(b),
+            .epoch = get<std::uint8_t, 16>(b),
+            .broken = get<std::uint8_t, 17>(b) != 0};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, works);
     put<std::uint32_t, 4>(b, receives);
     put<std::uint32_t, 8>(b, room);
+    put<std::uint32_t, 12>(b, rules);
+    put<std::uint32_t, 16>(b, std::uint32_t{epoch} << 24 | (broken ? 1U << 16 : 0));
   }
 };
+static_assert(round_trips(StarHeard{1, 2, 3, 4, 5, true}));
 
 // In a CQEP with M: what may the connection do with this key?
 struct StarQuestion {
@@ -208,9 +227,10 @@ struct StarQuestion {
 };
 static_assert(round_trips(StarQuestion{Key(7)}));
 
-// In an EA to the stateful side with M: the rule that was asked for, and a capability for it.
+// In an EA to the stateful side with M: the rule that was asked for, and a capability for it. The seal is as that of
+// StarInitial, and is over the number of the question as well: it answers that one and no other.
 struct StarGrant {
-  static constexpr std::size_t kBytes = 48;
+  static constexpr std::size_t kBytes = 64, kSealed = 48;
   Key key{};
   std::uint8_t rights = 0, epoch = 0;
   bool is_window = false;
@@ -218,6 +238,7 @@ struct StarGrant {
   std::uint64_t base = 0, length = 0;  // what the key opens
   std::uint32_t rules = 0;             // as in StarInitial, when the question was answered
   std::uint32_t domain = 0;            // that the region or window belongs to
+  StarMac seal{};
   friend constexpr bool operator==(const StarGrant&, const StarGrant&) = default;
 
   static constexpr StarGrant decode(std::span<const std::byte, kBytes> b) {
@@ -229,7 +250,8 @@ struct StarGrant {
             .base = get<std::uint64_t, 24>(b),
             .length = get<std::uint64_t, 32>(b),
             .rules = get<std::uint32_t, 40>(b),
-            .domain = get<std::uint32_t, 44>(b)};
+            .domain = get<std::uint32_t, 44>(b),
+            .seal = get_array<48, 16, std::uint8_t>(b)};
   }
   constexpr void encode(std::span<std::byte, kBytes> b) const {
     put<std::uint32_t, 0>(b, key.raw());
@@ -239,9 +261,10 @@ struct StarGrant {
     put<std::uint64_t, 32>(b, length);
     put<std::uint32_t, 40>(b, rules);
     put<std::uint32_t, 44>(b, domain);
+    put_array<48>(b, seal);
   }
 };
-static_assert(round_trips(StarGrant{Key(1), 2, 3, true, {4}, 5, 6, 7, 8}));
+static_assert(round_trips(StarGrant{Key(1), 2, 3, true, {4}, 5, 6, 7, 8, {9}}));
 
 // In an RD of an atomic. `count` is the atomic's free-running number; its slot in the stateless host's memory keeps the
 // last one's, so that a copy is answered and not done again.

@@ -33,7 +33,8 @@ Headers headers_of(Opcode opcode, std::size_t length = 16) {
   h.bth.psn = Psn(0x65'4321);
   h.bth.solicited = true;
   if (is_to_stateless(opcode)) {
-    StarGuard g{{.key = Key(0xCAFE'F00D), .rights = 5, .epoch = 7, .length = 99, .base = 0x1111'2222'3333'4444}, 12345};
+    StarGuard g{
+        {.key = Key(0xCAFE'F00D), .rights = 5, .epoch = 7, .length = 99, .base = 0x1111'2222'3333'4444}, 12345, 0xBEEF};
     for (std::size_t i = 0; i < g.capability.mac.size(); ++i) g.capability.mac[i] = static_cast<std::uint8_t>(i + 1);
     StarView::set_guard(h, g);
   } else {
@@ -141,6 +142,18 @@ TEST(StarWire, WhatIsCutShortOrTooLongIsRefused) {
   longer.resize(longer.size() + 4);
   Packet p;
   EXPECT_EQ(parse_at(UdpPort::stateless, longer, p), Refusal::star_bad_length);
+}
+
+// A status would name a counter. Those that nobody knows name none.
+TEST(StarWire, AnAnswerWithAStatusThatDoesNotExistIsRefused) {
+  for (const Opcode opcode : {Opcode::star_rda, Opcode::star_gda, Opcode::star_ea_up, Opcode::star_wqep}) {
+    std::vector<std::byte> bytes = encoded(opcode, payload_bytes_of(opcode));
+    for (const unsigned status : {static_cast<unsigned>(Refusal::count_), 0xFFU}) {
+      bytes[StarHeader::kBytes] = static_cast<std::byte>(status);
+      Packet p;
+      EXPECT_EQ(parse_at(UdpPort::stateful, bytes, p), Refusal::star_bad_status) << status;
+    }
+  }
 }
 
 TEST(StarWire, APayloadOfAnyLengthIsPaddedAndComesBackAsItWas) {

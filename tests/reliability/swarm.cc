@@ -64,8 +64,6 @@ class SwarmDraw {
     }
     if (speaks_star(program_)) {
       f.holes.clear();  // windows are bound over the network beforehand
-      // A copy that the network makes and delivers long after the first is not known for one (docs/star.md).
-      if (f.jitter > 0 || f.reordering > 0) f.duplication = 0;
     }
     program_.may_time_out = f.loss > 0 || f.corruption > 0 || !f.holes.empty();
   }

@@ -14,9 +14,15 @@ using host::Error;
 using host::QpMask;
 using nic::QpState;
 
+std::uint32_t number_in(const char* variable) {
+  const char* wanted = std::getenv(variable);
+  return wanted != nullptr ? static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10)) : 0;
+}
+
 sim::WorldSpec world_of(const BedSpec& spec) {
   sim::WorldSpec world{.seed = spec.seed, .link = spec.link};
   world.device.card = spec.card;
+  world.device.card.star_trust |= number_in("WEFT_TEST_STAR_TRUST") != 0;  // stateless cards that want no capabilities
   world.device.mtu = spec.port_mtu;
   if (spec.dialect != nic::Dialect::star) world.device.dialect = spec.dialect;
   world.device.max_stateless = spec.stateless;
@@ -65,11 +71,6 @@ std::vector<nic::Sge> sges_of(const sim::Memory& arena, std::span<const Piece> p
   sges.reserve(pieces.size());
   for (const Piece& piece : pieces) sges.push_back(arena.sge(piece.offset, piece.length));
   return sges;
-}
-
-std::uint32_t number_in(const char* variable) {
-  const char* wanted = std::getenv(variable);
-  return wanted != nullptr ? static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10)) : 0;
 }
 
 }  // namespace

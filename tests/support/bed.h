@@ -30,7 +30,8 @@ struct Piece {
 };
 
 // A small card: its tables are cheap to make, so a test may make thousands of worlds.
-inline constexpr nic::CardConfig kSmallCard{.max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6};
+inline constexpr nic::CardConfig kSmallCard{
+    .max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6, .star_recent = 2048};
 
 // What reliable connections of tests speak that do not say: roce, or srnic if WEFT_TEST_DIALECT says so. Suites that
 // hold for both run once with each.

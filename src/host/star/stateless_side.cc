@@ -12,20 +12,21 @@ StatelessSide::StatelessSide(nic::CardState& card, std::uint32_t most)
     : card_(card),
       closings_seen_(closings()),
       blocks_(most),
-      generations_(most, 0),
+      recent_data_(card.config.star_recent, card.config.nanosecond),
       told_at_(most, 0),
       slots_(most),
       rung_(most),
       timers_(blocks_, card.config.nanosecond) {
   card_.blocks = &blocks_;
   card_.rung_blocks = &rung_;
+  card_.recent_data = &recent_data_;
 }
 
 StatelessBlock& StatelessSide::make(std::uint32_t number) {
   StatelessBlock& b = blocks_.make(number);
   b.context.make_stateless();
   b.context.timer = number;
-  b.generation = ++generations_[number];
+  b.generation = ++generation_;
   told_at_[number] = 0;
   return b;
 }
@@ -48,7 +49,7 @@ void StatelessSide::renew(StatelessBlock& b) {
   b.context.timer = number;
   b.slot = slot;
   b.context.rung = rung;  // it still stands among those that are to be heard
-  b.generation = ++generations_[number];
+  b.generation = ++generation_;
 }
 
 void StatelessSide::renew_capabilities() {

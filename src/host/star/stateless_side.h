@@ -7,6 +7,7 @@
 
 #include "base/zeroed_table.h"
 #include "nic/card_state.h"
+#include "nic/memory/recent_data.h"
 #include "nic/schedule/scheduler.h"
 #include "nic/schedule/timers.h"
 #include "nic/slots.h"
@@ -21,6 +22,7 @@ class StatelessSide {
   ~StatelessSide() {
     card_.blocks = nullptr;
     card_.rung_blocks = nullptr;
+    card_.recent_data = nullptr;
   }
   StatelessSide(const StatelessSide&) = delete;
   StatelessSide& operator=(const StatelessSide&) = delete;
@@ -85,7 +87,8 @@ class StatelessSide {
   nic::CardState& card_;
   std::uint32_t closings_seen_;
   ZeroedTable<nic::StatelessBlock> blocks_;
-  std::vector<std::uint32_t> generations_;
+  std::uint32_t generation_ = 0;
+  nic::RecentData recent_data_;
   std::vector<Time> told_at_;  // by block: when it last said something, and waited for nothing else; 0: never
   // How long peers take to answer, smoothed, over all connections: with thousands of them, and few processors, that is
   // milliseconds, and saying everything again meanwhile would only make it longer.

@@ -4,12 +4,21 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "wire/refusal.h"
 #include "wire/star.h"
 
 namespace weft::nic {
+
+// How a stateful card knows that a state or a rule comes from the stateless card: by a MAC under the key that the first
+// state of the connection brought. `number`: of the question that is answered.
+[[nodiscard]] wire::StarMac seal_of(const wire::StarMac& key, wire::Qpn stateful, wire::Psn number,
+                                    std::span<const std::byte> said);
+[[nodiscard]] bool is_sealed(const wire::StarMac& seal, const wire::StarMac& key, wire::Qpn stateful, wire::Psn number,
+                             std::span<const std::byte> said);
 
 // Who holds a capability: the stateful side of one connection.
 struct Holder {
@@ -28,6 +37,10 @@ class CapabilityIssuer {
   // A new epoch. The one before stays good until end_old_epoch().
   void rotate(const Secret& secret);
   void end_old_epoch() { epochs_[1].live = false; }
+  // The key for what this card says of one connection, by the name of its block. It does not change with the epoch, so
+  // that a new epoch can be told of.
+  void set_seal_secret(const Secret& secret) { seal_secret_ = secret; }
+  [[nodiscard]] wire::StarMac seal_key(std::uint64_t block) const;
 
   // Fills in epoch and MAC.
   [[nodiscard]] wire::Capability issue(const Holder& holder, wire::Capability wanted) const;
@@ -40,6 +53,7 @@ class CapabilityIssuer {
     bool live = false;
   };
   std::array<Epoch, 2> epochs_{};  // the newest first
+  Secret seal_secret_{};
 };
 
 }  // namespace weft::nic

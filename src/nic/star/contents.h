@@ -148,7 +148,6 @@ class StarContents {
   // its elements reach.
   [[nodiscard]] bool is_open(const Context& c, Side side, const Operation& op, const Place& to, std::uint32_t bytes) {
     if (!is_by_key(side, op.kind)) return to.bytes >= bytes;
-    core_.world.touch(OnChip::rule, to.capability.key.raw());
     return c.link->registry.judge(to.capability.key, right_for(op.kind), to.address, bytes) ==
            StarRegistry::Verdict::allowed;
   }

@@ -114,6 +114,7 @@ struct StarLink {
   bool trusted = false;  // the stateless card wants no capabilities (CardConfig::star_trust)
   wire::Qpn remote_qpn{};
   wire::Capability control{};                                // for the stateless side's block
+  wire::StarMac seal_key{};                                  // what comes of states and rules is sealed with it
   std::uint8_t rnr_retry = 7, min_rnr_timer = 0, saved = 0;  // the stateless side's
   std::uint32_t atomics = 0;                                 // own ones begun, free-running
 

@@ -18,6 +18,7 @@
 #include "nic/star/link.h"
 #include "nic/star/operations.h"
 #include "nic/star/posted_entry.h"
+#include "nic/star/waits.h"
 #include "wire/lane_number.h"
 
 namespace weft::nic {
@@ -77,10 +78,10 @@ class Stateful {
     const Time now = core_.now();
     discount_absence(l, now);
     if (!l.migrated) return wait_longer_for_migration(c);
-    if (l.open != 0 && StarOperations<W>::own_waits(c) && now - l.heard_at >= patience(c)) return give_up(c);
-    if (l.open != 0 && now - l.heard_at >= kLongest * microsecond()) return operations_.forget_work(c);
+    if (l.open != 0 && StarOperations<W>::own_waits(c) && now - l.heard_at >= waits_.patience(c)) return give_up(c);
+    if (l.open != 0 && now - l.heard_at >= waits_.longest()) return operations_.forget_work(c);
     bool silent = false;
-    const Time longest = timeout(c);
+    const Time longest = waits_.timeout(c);
     for_each_open(c, [&](Flight& f) {
       if (f.lost || f.sent_at + longest > now) return;
       lose(l, f);
@@ -103,8 +104,9 @@ class Stateful {
     c.owes_ack = false;
     wire::Headers& h = start(c, wire::Opcode::star_ea, wire::Psn{});
     h.bth.solicited = std::exchange(l.owes_migration_ack, false);
-    guard(c, h, l.control, lifetime(c));
-    wire::star_write(scratch_.data(), wire::StarHeard{l.works_posted, l.receives_posted, StarLink::kRemote});
+    guard(c, h, l.control, waits_.lifetime(c));
+    wire::star_write(scratch_.data(), wire::StarHeard{l.works_posted, l.receives_posted, StarLink::kRemote,
+                                                      l.registry.number(), l.control.epoch, l.remote_broken});
     core_.count(Counter::acks_sent);
     send_scratch(wire::StarHeard::kBytes);
   }
@@ -137,38 +139,15 @@ class Stateful {
  private:
   static constexpr std::uint32_t kLeastWindow = 2;
   static constexpr std::uint8_t kMostBackoff = 6;
-  static constexpr Time kLongest = 60'000'000;  // microseconds that a silent peer's work is tried for
 
   // ---- time
 
-  [[nodiscard]] Time microsecond() const { return 1000 * core_.state.config.nanosecond; }
-  // Before the first answer: long enough for any network that the card is meant for.
-  [[nodiscard]] Time timeout(const Context& c) const {
-    const StarLink& l = *c.link;
-    return c.ack_timeout == 0 ? usual_wait(l) : std::min(usual_wait(l), core_.state.config.ack_timeout(c.ack_timeout));
-  }
-  [[nodiscard]] Time usual_wait(const StarLink& l) const {
-    const Time silence = core_.state.config.star_silence;
-    const Time usual = l.answer_time == 0 ? 5 * silence : l.answer_time + std::max(4 * l.variation, silence);
-    return usual << l.backoff;
-  }
-  // Long enough for the way, if anybody would wait so long for an answer.
-  [[nodiscard]] Time lifetime(const Context& c) const {
-    return std::max(core_.state.config.star_lifetime, std::min(2 * usual_wait(*c.link), longest_way(c)));
-  }
-  [[nodiscard]] Time longest_way(const Context& c) const {
-    return c.ack_timeout == 0 ? kLongest * microsecond() : patience(c);
-  }
   // Nothing is under way, and so nothing is answered.
   [[nodiscard]] bool is_long_silent(const Context& c) const {
     const StarLink& l = *c.link;
     const Time since = std::max(l.heard_at, l.streams[StarLink::own].not_ready_since);
     return l.open == 0 && !l.gone && l.failing == StarLink::Failing::no && c.ack_timeout != 0 &&
            core_.now() - since >= core_.state.config.ack_timeout(c.ack_timeout);
-  }
-  // As long as any requester would have tried.
-  [[nodiscard]] Time patience(const Context& c) const {
-    return c.ack_timeout == 0 ? kNever : star_patience(core_.state.config.ack_timeout(c.ack_timeout), c.retry_count);
   }
   // If the first copy of a packet is answered after the second has been sent, that was sent for nothing (Eifel, RFC
   // 3522): the timeout grows, and what was taken from the window comes back.
@@ -181,7 +160,7 @@ class Stateful {
     const Time sent_at = for_nothing ? l.twice[answer.psn.raw() % StarLink::kWindow].first_sent_at : f.sent_at;
     // What seems longer was a clock that stepped, or a card that stood still.
     const Time took = std::max<Time>(core_.now() - sent_at, 1);
-    if (took <= longest_way(c)) l.learn(took);
+    if (took <= waits_.longest_way(c)) l.learn(took);
   }
   // Time in which nobody drove this card is not the peer's silence: whoever stood still does not give its peers up.
   static void discount_absence(StarLink& l, Time now) {
@@ -197,11 +176,11 @@ class Stateful {
     discount_absence(l, core_.now());
     Time next = kNever;
     if (l.open != 0) {
-      const Time longest = timeout(c);
+      const Time longest = waits_.timeout(c);
       for_each_open(c, [&](const Flight& f) {
         if (!f.lost) next = std::min(next, f.sent_at + longest);
       });
-      if (next == kNever) next = core_.now() + timeout(c);
+      if (next == kNever) next = core_.now() + waits_.timeout(c);
     }
     next = std::min(next, StarOperations<W>::next_safe(l, core_.now()));
     for (const Side side : {StarLink::own, StarLink::remote}) {
@@ -212,13 +191,14 @@ class Stateful {
     set_timer(c, next);
   }
   void wait_for_migration(Context& c) {
-    if (c.state != QpState::rts || c.sq_next == c.sq_posted || c.deadline != kNever || patience(c) == kNever) return;
+    if (c.state != QpState::rts || c.sq_next == c.sq_posted || c.deadline != kNever || waits_.patience(c) == kNever)
+      return;
     c.link->heard_at = core_.now();
     set_timer(c, core_.now() + core_.state.config.ack_timeout(c.ack_timeout));
   }
   void wait_longer_for_migration(Context& c) {
     if (c.sq_next == c.sq_posted || c.state != QpState::rts) return;
-    if (core_.now() - c.link->heard_at >= patience(c)) return give_up(c);
+    if (core_.now() - c.link->heard_at >= waits_.patience(c)) return give_up(c);
     set_timer(c, core_.now() + core_.state.config.ack_timeout(c.ack_timeout));
   }
   // ---- who may send
@@ -257,7 +237,8 @@ class Stateful {
   wire::Headers& start(const Context& c, wire::Opcode opcode, wire::Psn psn) {
     wire::Headers& h = core_.start_packet(c, opcode, psn);
     core_.out.flow.to = wire::UdpPort::stateless;
-    h.bth.destination = c.qpn;  // the stateful side's, in both directions
+    core_.world.touch(OnChip::rule, c.qpn.raw());  // the registry is asked about every packet
+    h.bth.destination = c.qpn;                     // the stateful side's, in both directions
     h.reth = {};
     wire::StarView::set_opt(h, wire::StarOpt::send);
     wire::StarView::set_lane(h, wire::lane_number(c.link->remote_qpn));
@@ -269,7 +250,8 @@ class Stateful {
     const Time since = core_.now() - l.clock_at + good_for;
     const std::uint64_t address = h.reth.address;
     const std::uint32_t length = h.reth.length;
-    wire::StarView::set_guard(h, {shown, l.clock + static_cast<std::uint32_t>(since / microsecond())});
+    wire::StarView::set_guard(
+        h, {shown, l.clock + static_cast<std::uint32_t>(since / waits_.microsecond()), incarnation_of(l.control.base)});
     h.reth.address = address;
     h.reth.length = length;
   }
@@ -295,7 +277,7 @@ class Stateful {
   void transmit(Context& c, wire::Psn psn) {
     StarLink& l = *c.link;
     Flight& f = l.flight(psn);
-    l.note_sent(psn, core_.now(), lifetime(c) + 2 * microsecond());
+    l.note_sent(psn, core_.now(), waits_.lifetime(c) + 2 * waits_.microsecond());
     switch (f.kind) {
       case Flight::Kind::completions: return transmit_completions(c, psn, f);
       case Flight::Kind::question: return transmit_question(c, psn, f);
@@ -310,7 +292,7 @@ class Stateful {
   // it had been sent before the question, so that the answer makes it count as lost.
   [[gnu::cold]] void await_rule(StarLink& l, Flight& f, wire::Key key) {
     l.wanted = key;
-    f.sent_at = std::max<Time>(core_.now() - l.answer_time - 2 * microsecond(), 1);
+    f.sent_at = std::max<Time>(core_.now() - l.answer_time - 2 * waits_.microsecond(), 1);
   }
   void transmit_data(Context& c, wire::Psn psn, const Flight& f) {
     const bool pulls = f.kind == Flight::Kind::pull;
@@ -322,7 +304,7 @@ class Stateful {
     wire::StarView::set_opt(h, atomic ? wire::StarOpt::atomic : pulls ? wire::StarOpt::read : wire::StarOpt::write);
     h.bth.ack_request = true;
     h.bth.solicited = f.copies == 2;
-    guard(c, h, shown, lifetime(c));
+    guard(c, h, shown, waits_.lifetime(c));
     core_.send_packet();
     core_.out.payload = {};
   }
@@ -364,7 +346,7 @@ class Stateful {
       wire::star_write(scratch_.data() + at, l.dones[i % StarLink::kDones]);
     }
     wire::Headers& h = start(c, wire::Opcode::star_cqep, psn);
-    guard(c, h, l.control, lifetime(c));
+    guard(c, h, l.control, waits_.lifetime(c));
     send_scratch(at);
   }
   // What may this connection do with a key that its program has?
@@ -375,7 +357,7 @@ class Stateful {
   void transmit_question(Context& c, wire::Psn psn, const Flight& f) {
     wire::Headers& h = start(c, wire::Opcode::star_cqep, psn);
     h.bth.solicited = true;
-    guard(c, h, c.link->control, lifetime(c));
+    guard(c, h, c.link->control, waits_.lifetime(c));
     wire::star_write(scratch_.data(), wire::StarQuestion{wire::Key(f.offset)});
     send_scratch(wire::StarQuestion::kBytes);
   }
@@ -413,6 +395,7 @@ class Stateful {
       return core_.refuse(Refusal::star_ghost);
     }
     const Flight f = l.flight(psn);
+    if (f.kind == Flight::Kind::question && !is_sealed_grant(c, p)) return core_.refuse(Refusal::star_bad_seal);
     core_.count(Counter::acks_rcvd);
     time_answer(c, f, p.headers.bth);
     l.heard_at = core_.now();  // who says that a packet came too late is there, too
@@ -475,7 +458,7 @@ class Stateful {
   void conclude_losses(Context& c, const Flight& answered) {
     StarLink& l = *c.link;
     if (l.open == 0) return;
-    const Time reordering = std::max(l.answer_time / 4, microsecond());
+    const Time reordering = std::max(l.answer_time / 4, waits_.microsecond());
     bool any = false;
     for_each_open(c, [&](Flight& f) {
       if (f.lost || f.sent_at + reordering >= answered.sent_at) return;
@@ -500,7 +483,7 @@ class Stateful {
     if (said == Refusal::star_no_such_block || said == Refusal::star_peer_gone) return stateless_side_gone(c);
     unblock(l);
     StarRule rule{.shown = {.key = key}, .is_fresh = true};
-    if (said == Refusal::none && p.payload.size() == wire::StarGrant::kBytes) {
+    if (said == Refusal::none) {
       const auto grant = wire::star_read<wire::StarGrant>(p.payload.near(), 0);
       const auto newer = static_cast<std::int32_t>(grant.rules - l.registry.number());
       if (newer < 0 || grant.key != key) return;  // it has been taken back since: who wants it asks again
@@ -513,6 +496,14 @@ class Stateful {
     }
     contents_.keep_rule(c, rule);  // without rights: a refusal is remembered until the work that asked has failed
     if (l.wanted == key) l.wanted = wire::Key{};
+  }
+  // A refusal opens nothing, and has no seal.
+  [[nodiscard]] static bool is_sealed_grant(const Context& c, const wire::Packet& p) {
+    if (wire::StarView::answer(p.headers).refusal != Refusal::none) return true;
+    if (p.payload.size() != wire::StarGrant::kBytes) return false;
+    const auto said = p.payload.near();
+    return is_sealed(wire::star_read<wire::StarGrant>(said, 0).seal, c.link->seal_key, c.qpn, p.headers.bth.psn,
+                     said.first<wire::StarGrant::kSealed>());
   }
   // The stateless side knows nothing of this connection any more.
   void stateless_side_gone(Context& c) {
@@ -531,27 +522,36 @@ class Stateful {
     Refusal why = Refusal::none;
     if (p.headers.bth.solicited) {
       why = payload.size() == wire::StarInitial::kBytes ? Refusal::none : Refusal::star_bad_payload;
-      if (why == Refusal::none) why = migrate(c, wire::star_read<wire::StarInitial>(payload, 0));
+      if (why == Refusal::none) why = migrate(c, payload);
     } else if (!l.migrated) {
       why = Refusal::star_not_migrated;
     } else {
       why = take_star_posts(core_, l, payload);
     }
     if (why != Refusal::none) core_.refuse(why);
-    if (why == Refusal::star_bad_payload || why == Refusal::star_not_migrated) return;
+    if (why == Refusal::star_bad_payload || why == Refusal::star_not_migrated || why == Refusal::star_bad_seal) return;
     unblock(l);
     c.owes_ack = true;
     core_.queue_acknowledgement(c);
   }
-  [[nodiscard]] Refusal migrate(Context& c, const wire::StarInitial& initial) {
+  // The first state brings the key that all others are sealed with.
+  [[nodiscard]] Refusal migrate(Context& c, std::span<const std::byte> payload) {
     StarLink& l = *c.link;
+    const auto initial = wire::star_read<wire::StarInitial>(payload, 0);
     if (initial.era != l.era) return Refusal::star_not_migrated;
     const bool first = !l.migrated;
+    const wire::StarMac& key = first ? initial.key : l.seal_key;
+    if (!is_sealed(initial.seal, key, c.qpn, {}, payload.first<wire::StarInitial::kSealed>())) {
+      return Refusal::star_bad_seal;
+    }
+    l.seal_key = key;
     l.migrated = true;
     l.owes_migration_ack = true;
     l.remote_qpn = initial.qpn;
-    l.control = {
-        .rights = wire::StarRights::control, .epoch = initial.epoch, .base = initial.block, .mac = initial.control};
+    if (first || static_cast<std::int8_t>(initial.epoch - l.control.epoch) >= 0) {  // otherwise it comes late
+      l.control = {
+          .rights = wire::StarRights::control, .epoch = initial.epoch, .base = initial.block, .mac = initial.control};
+    }
     l.rnr_retry = initial.rnr_retry;
     l.min_rnr_timer = initial.min_rnr_timer;
     l.saved = initial.saved;
@@ -582,6 +582,7 @@ class Stateful {
 
   Core<W>& core_;
   Completions<W>& completions_;
+  StarWaits waits_{core_.state.config};
   StarContents<W> contents_{core_};
   StarOperations<W> operations_{core_, completions_, contents_};
   std::array<std::byte, wire::kStarControlBytes> scratch_;

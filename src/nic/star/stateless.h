@@ -11,6 +11,7 @@
 #include "nic/host_memory.h"
 #include "nic/rc/local_work.h"
 #include "nic/scatter_gather.h"
+#include "nic/star/gate.h"
 #include "wire/lane_number.h"
 #include "wire/star_payloads.h"
 
@@ -51,9 +52,8 @@ class Stateless {
   }
 
  private:
-  [[nodiscard]] std::uint32_t clock() {
-    return static_cast<std::uint32_t>(core_.now() / (1000 * core_.state.config.nanosecond));
-  }
+  [[nodiscard]] std::uint32_t clock() { return static_cast<std::uint32_t>(core_.now() / microsecond()); }
+  [[nodiscard]] Time microsecond() const { return 1000 * core_.state.config.nanosecond; }
   [[nodiscard]] static Holder holder(const wire::Packet& p) { return {p.flow.source, p.headers.bth.destination}; }
 
   // Every check that needs no memory, in this order: ours, recent, and with a capability that this card has issued.
@@ -65,11 +65,15 @@ class Stateless {
     // Only data must not come late: everything else knows by its numbers that it has been done.
     const bool is_data = p.headers.bth.opcode == wire::Opcode::star_rd;
     const bool is_late = is_data && static_cast<std::int32_t>(clock() - g.expiry) > 0;
+    if (is_data) core_.state.recent_data->expect(name_of(p, g));
     const Refusal r = check(holder(p), g.capability);
     if (r == Refusal::star_stale_epoch && wants_answer(p)) answer(p, r);  // its holder asks for a new one
     if (r != Refusal::none || !is_late) return r;
     answer(p, Refusal::star_expired);  // its sender learns our time
     return Refusal::star_expired;
+  }
+  [[nodiscard]] static RecentData::Name name_of(const wire::Packet& p, const wire::StarGuard& g) {
+    return {p.flow.source, p.headers.bth, g.incarnation};
   }
   [[nodiscard]] bool trusts() const { return core_.state.config.star_trust; }
   [[nodiscard]] Refusal check(const Holder& who, const wire::Capability& shown) {
@@ -130,54 +134,39 @@ class Stateless {
     answer(p, why);
   }
 
-  // ---- memory
-
-  // Where the packet's bytes are, if its capability opens them for this.
-  [[nodiscard]] Refusal open(const wire::Packet& p, std::uint8_t any_of, std::uint32_t bytes, std::byte*& at) {
-    if (wire::StarView::plain(p.headers)) return open_trusting(p, any_of, bytes, at);
-    const wire::Capability c = wire::StarView::guard(p.headers).capability;
-    const std::uint64_t address = p.headers.reth.address;
-    if ((c.rights & any_of) == 0) return Refusal::star_not_granted;
-    if (c.length != 0 && (address < c.base || address - c.base > c.length || bytes > c.length - (address - c.base))) {
-      return Refusal::star_not_granted;
-    }
-    // The capability says who may use it: the gate is asked as the region's own domain and queue pair.
-    const Region* region = core_.state.memory.find(c.key);
-    const KeyUser who = region == nullptr ? KeyUser{} : KeyUser{region->domain, region->bound_qp};
-    return core_.translate_for(who, c.key, rights_for(c.rights & any_of), address, bytes, at);
-  }
-  // It shows none, and its sender's card is trusted to have checked it: what is registered is open.
-  [[nodiscard]] Refusal open_trusting(const wire::Packet& p, std::uint8_t any_of, std::uint32_t bytes, std::byte*& at) {
-    using R = wire::StarRights;
-    const std::uint64_t address = p.headers.reth.address;
-    const bool writes = (any_of & (R::work_write | R::remote_atomic)) != 0;
-    const Region* region = core_.state.memory.find_covering(address, bytes, writes);
-    if (region == nullptr && bytes == 0) return Refusal::none;
-    if (region == nullptr) {
-      const bool is_readable = writes && core_.state.memory.find_covering(address, bytes, false) != nullptr;
-      return is_readable ? Refusal::key_no_permission : Refusal::out_of_bounds;
-    }
-    const Rights want = writes ? Rights::local_write : Rights::none;
-    return core_.translate_for({region->domain, region->bound_qp}, region->key, want, address, bytes, at);
-  }
-  // What the region itself must still allow.
-  [[nodiscard]] static Rights rights_for(std::uint8_t granted) {
-    using R = wire::StarRights;
-    if ((granted & R::remote_write) != 0) return Rights::remote_write;
-    if ((granted & R::remote_read) != 0) return Rights::remote_read;
-    if ((granted & R::remote_atomic) != 0) return Rights::remote_atomic;
-    return (granted & R::work_write) != 0 ? Rights::local_write : Rights::none;
-  }
+  // ---- data
 
   void take_data(const wire::Packet& p) {
     using R = wire::StarRights;
     if (wire::StarView::opt(p.headers) == wire::StarOpt::atomic) return do_atomic(p);
     std::byte* at = nullptr;
     const auto bytes = static_cast<std::uint32_t>(p.payload.size());
-    const Refusal r = open(p, R::remote_write | R::work_write, bytes, at);
+    const Refusal r = gate_.open(p, R::remote_write | R::work_write, bytes, at);
     if (r != Refusal::none) return refuse(p, r);
-    if (!core_.dma_write(at, p.payload)) return core_.refuse(Refusal::payload_gone);
+    if (wire::StarView::plain(p.headers)) {
+      if (!core_.dma_write(at, p.payload)) return core_.refuse(Refusal::payload_gone);
+    } else if (!place_once(p, at)) {
+      return;
+    }
     answer(p, Refusal::none);
+  }
+  // What a copy brings is not placed: the memory may have got new contents since. False: the payload is gone.
+  [[nodiscard]] bool place_once(const wire::Packet& p, std::byte* at) {
+    const wire::StarGuard g = wire::StarView::guard(p.headers);
+    const RecentData::Name name = name_of(p, g);
+    RecentData& recent = *core_.state.recent_data;
+    const Time now = core_.now();
+    if (recent.has(name, now)) {
+      core_.count(Counter::duplicate_request);
+      return true;
+    }
+    if (!core_.dma_write(at, p.payload)) {
+      core_.refuse(Refusal::payload_gone);
+      return false;
+    }
+    const auto good_for = static_cast<std::int32_t>(g.expiry - clock());  // judge() has seen that it is not over
+    if (recent.keep(name, now, now + (Time{1} + good_for) * microsecond())) core_.count(Counter::star_forgotten);
+    return true;
   }
 
   void give_data(const wire::Packet& p) {
@@ -185,7 +174,7 @@ class Stateless {
     std::byte* at = nullptr;
     const std::uint32_t bytes = p.headers.reth.length;
     if (bytes > Core<W>::kMaxMove) return refuse(p, Refusal::star_bad_payload);
-    const Refusal r = open(p, R::remote_read | R::work_read, bytes, at);
+    const Refusal r = gate_.open(p, R::remote_read | R::work_read, bytes, at);
     if (r != Refusal::none) return refuse(p, r);
     start_answer(p, Refusal::none);
     core_.world.read(BusRead::payload, at, bytes);
@@ -210,7 +199,8 @@ class Stateless {
     if (c.saved_size == 0) return refuse(p, Refusal::too_many_reads);
     if (p.headers.reth.address % 8 != 0) return refuse(p, Refusal::misaligned_atomic);
     std::byte* at = nullptr;
-    if (const Refusal r = open(p, wire::StarRights::remote_atomic, 8, at); r != Refusal::none) return refuse(p, r);
+    if (const Refusal r = gate_.open(p, wire::StarRights::remote_atomic, 8, at); r != Refusal::none)
+      return refuse(p, r);
     std::uint64_t* word = word_at(at);
     if (word == nullptr) return refuse(p, Refusal::misaligned_atomic);
     SavedResponse& s = read_saved(core_, c, a.count % c.saved_size);
@@ -266,13 +256,18 @@ class Stateless {
     advance(b->works_heard, b->works_told, heard.works);
     advance(b->receives_heard, b->receives_told, heard.receives);
     if (p.headers.bth.solicited) {
-      b->wants_migration = false;
+      if (is_newest(*b, heard)) b->wants_migration = false;
       b->room = heard.room;
     }
     b->note_heard(core_.now());
     core_.world.write(BusWrite::block, b, sizeof *b - sizeof(Context));
     if (room == 0 && b->room != 0) on_post(*b);  // what had to wait for it
     have_watched(*b);
+  }
+  // Has the stateful side heard the state as it is now?
+  [[nodiscard]] bool is_newest(const StatelessBlock& b, const wire::StarHeard& heard) const {
+    const std::uint8_t epoch = trusts() ? 0 : core_.state.capabilities.epoch();
+    return heard.rules == b.rules && heard.epoch == epoch && (heard.broken || b.context.state != QpState::error);
   }
   // We have said something that the host did not ask for just now. Its timer is to see that it is heard.
   void have_watched(StatelessBlock& b) {
@@ -419,6 +414,15 @@ class Stateless {
 
   // ---- capabilities for regions
 
+  // What stands in scratch_, a T, gets the seal at its end.
+  template <class T>
+  void seal(std::uint64_t block, wire::Qpn stateful, wire::Psn number) {
+    core_.world.touch(OnChip::capability, block);
+    const std::span<const std::byte> said = std::span(scratch_).template first<T::kSealed>();
+    const wire::StarMac mac = seal_of(core_.state.capabilities.seal_key(block), stateful, number, said);
+    std::memcpy(scratch_.data() + T::kSealed, mac.data(), mac.size());
+  }
+
   // The stateful side asks what the connection may do with a key that its program has. The host tells it when something
   // of that is taken back.
   void grant(const wire::Packet& p) {
@@ -452,6 +456,8 @@ class Stateless {
                                                       .length = region->length,
                                                       .rules = b->rules,
                                                       .domain = region->domain});
+    seal<wire::StarGrant>(block_name(core_.state.blocks->slot_of(*b), b->generation), p.headers.bth.destination,
+                          p.headers.bth.psn);
     core_.count(Counter::acks_sent);
     send_scratch(wire::StarGrant::kBytes);
   }
@@ -477,18 +483,21 @@ class Stateless {
     const std::uint64_t name = block_name(core_.state.blocks->slot_of(b), b.generation);
     const wire::Capability control = issue(peer_of(c), {.rights = wire::StarRights::control, .base = name});
     start_wqep(c).bth.solicited = true;
-    wire::star_write(scratch_.data(), wire::StarInitial{.qpn = c.qpn,
-                                                        .rules = b.rules,
-                                                        .domain = c.domain,
-                                                        .block = name,
-                                                        .epoch = control.epoch,
-                                                        .rnr_retry = c.rnr_retry,
-                                                        .min_rnr_timer = c.min_rnr_timer,
-                                                        .saved = c.saved_size,
-                                                        .broken = c.state == QpState::error,
-                                                        .trusts = trusts(),
-                                                        .era = b.era,
-                                                        .control = control.mac});
+    wire::star_write(scratch_.data(),
+                     wire::StarInitial{.qpn = c.qpn,
+                                       .rules = b.rules,
+                                       .domain = c.domain,
+                                       .block = name,
+                                       .epoch = control.epoch,
+                                       .rnr_retry = c.rnr_retry,
+                                       .min_rnr_timer = c.min_rnr_timer,
+                                       .saved = c.saved_size,
+                                       .broken = c.state == QpState::error,
+                                       .trusts = trusts(),
+                                       .era = b.era,
+                                       .control = control.mac,
+                                       .key = b.room == 0 ? core_.state.capabilities.seal_key(name) : wire::StarMac{}});
+    seal<wire::StarInitial>(name, c.peer_qpn, {});
     send_scratch(wire::StarInitial::kBytes);
   }
 
@@ -583,6 +592,7 @@ class Stateless {
 
   Core<W>& core_;
   Completions<W>& completions_;
+  StarGate<W> gate_{core_};
   std::array<std::byte, wire::kStarControlBytes> scratch_;  // the payload of the control packet under construction
 };
 
