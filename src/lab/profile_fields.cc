@@ -51,6 +51,8 @@ constexpr std::array kFields{
           size, [](auto& p) -> auto& { return p.chip.completion_bytes; }, 0, 4096),
     field("misses_under_way", "reads of contexts, work entries and translations that were not on chip; 0: no limit",
           count, [](auto& p) -> auto& { return p.chip.misses_under_way; }, 0, 1e6),
+    field("entries_queue", "reads of work and receive entries wait in a queue of their own and are no misses",
+          truth, [](auto& p) -> auto& { return p.chip.entries_queue; }),
     field("stateless_reads", "StaR: reads for stateless connections under way; 0: as many as the bus has tags",
           count, [](auto& p) -> auto& { return p.chip.stateless_reads; }, 0, 1e6),
     field("capability_cycles", "StaR: from a capability to its MAC",

@@ -83,6 +83,21 @@ TEST(Stateless, CapabilitiesHaveTheirBytesAndTheirTime) {
   EXPECT_GT(bytes(free) - bytes(trusting), 8 * 40);
 }
 
+// The paper's check: every packet to a stateless card is looked up before it leaves, whatever it shows.
+TEST(Stateless, TheRegistryIsAskedAboutEveryPacket) {
+  Setting s = star("star-fpga");
+  s.clients = s.qps = s.threads = 1;
+  s.profile.device.card.star_trust = true;
+  s.profile.chip.rule_cycles = 0;
+  const Values unasked = values(s);
+  s.profile.chip.rule_cycles = 100;  // 0.64 us
+  const Values asked = values(s);
+  // An RD of the call, and the CQEP behind it: a call's SENDs name no key.
+  EXPECT_GT(asked.at("latency_mean_us"), unasked.at("latency_mean_us") + 2 * 0.64);
+  const auto bytes = [](const Values& v) { return v.at("raw_gbps") / v.at("call_rate"); };
+  EXPECT_NEAR(bytes(asked) / bytes(unasked), 1, 0.01) << "it adds no byte";
+}
+
 // Three SENDs of a call are under way at once, because each receive has memory of its own: with a slower bus they would
 // wait three times as long if they went one by one.
 TEST(Stateless, MessagesOfACallGoTogether) {

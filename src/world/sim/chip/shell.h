@@ -127,8 +127,8 @@ class Shell {
     return cycles(std::max(beats, spec_.packet_cycles));
   }
   // What is not on chip, and must be before the card goes on.
-  void fetch(std::size_t bytes, BusUse use) {
-    ConcurrencyLimit& slots = keeps_nothing_ ? stateless_ : misses_;
+  void fetch(std::size_t bytes, BusUse use) { fetch(keeps_nothing_ ? stateless_ : misses_, bytes, use); }
+  void fetch(ConcurrencyLimit& slots, std::size_t bytes, BusUse use) {
     cursor_ = slots.enter(cursor_, [&](Time start) { return bus_.read(now_, start, bytes, use); });
   }
   void read_work(std::size_t bytes) {
@@ -141,7 +141,7 @@ class Shell {
   // Where entries lie follows from the context: several are asked for at once.
   void fetch_entry(std::size_t bytes, BusUse use) {
     const Time behind = std::exchange(cursor_, known_);
-    fetch(bytes, use);
+    fetch(keeps_nothing_ ? stateless_ : spec_.entries_queue ? entries_ : misses_, bytes, use);
     cursor_ = std::max(cursor_, behind);
   }
 
@@ -168,7 +168,7 @@ class Shell {
   Time cycle_;
   Bus bus_;
   nic::CacheTags contexts_;
-  ConcurrencyLimit misses_, stateless_;
+  ConcurrencyLimit misses_, stateless_, entries_{0};
   bool keeps_nothing_ = false;
   Reservations transmit_;
   Time received_ = 0;  // when the receiving stage is free

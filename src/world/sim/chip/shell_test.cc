@@ -141,6 +141,26 @@ TEST(Shell, BlocksDoNotWaitForEachOther) {
   EXPECT_GT(in_ns(one.cursor()), 4000);
 }
 
+// Contexts are looked for one at a time. Entries wait in the DMA unit's queue, if the card has one for them.
+TEST(Shell, EntriesThatQueueAreNoMisses) {
+  ChipSpec spec = chip();
+  spec.misses_under_way = 1;
+  for (const bool queue : {false, true}) {
+    spec.entries_queue = queue;
+    Shell shell(spec, 16, 1);
+    for (int i = 0; i < 2; ++i) {
+      shell.begin(0, 0);
+      shell.read(i == 0 ? BusRead::work : BusRead::receive, kHostMemory.data() + 64 * i, 64);
+    }
+    EXPECT_EQ(in_ns(shell.cursor()) > 2000, !queue);
+    shell.begin(0, 0);
+    shell.read(BusRead::translation, kHostMemory.data(), 8);
+    shell.begin(0, 0);
+    shell.read(BusRead::translation, kHostMemory.data() + 8, 8);
+    EXPECT_GT(in_ns(shell.cursor()), 2000) << "others do wait";
+  }
+}
+
 TEST(Shell, AStatelessPostBringsAllThatItNeeds) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
@@ -161,6 +181,16 @@ TEST(Shell, ACapabilityTakesItsCycles) {
   shell.begin(0, 0);
   shell.check_capability();
   EXPECT_EQ(shell.cursor(), shell.cycles(20));
+  EXPECT_GT(shell.cursor(), 0);
+}
+
+TEST(Shell, ALookIntoTheRegistryTakesItsCycles) {
+  ChipSpec spec = chip();
+  spec.rule_cycles = 4;
+  Shell shell(spec, 16, 1);
+  shell.begin(0, 0);
+  shell.check_rule();
+  EXPECT_EQ(shell.cursor(), shell.cycles(4));
   EXPECT_GT(shell.cursor(), 0);
 }
 

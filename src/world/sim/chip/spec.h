@@ -47,6 +47,9 @@ struct ChipSpec {
 
   CacheSpec contexts{};
   std::uint32_t misses_under_way = 0;  // reads of contexts, work entries and translations that were not on chip
+  // Reads of work and receive entries wait in the queue of the DMA unit, which holds nobody else up: they are no such
+  // misses, and limited by the bus and its tags alone.
+  bool entries_queue = false;
   UnderWay under_way = UnderWay::host_memory;
   // Of stateless connections (StaR). What their packets and posts need of host memory is asked for and waited for by
   // nobody else; so many such reads may be under way, beside misses_under_way. 0: as many as the bus has tags.
