@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 #include <vector>
 
 #include "host/device.h"
+#include "lab/profile_shelf.h"
 #include "nic/on_chip.h"
 #include "wire/frame.h"
 #include "wire/star.h"
+#include "world/sim/chip/shell.h"
 
 namespace weft::lab {
 namespace {
@@ -89,6 +93,29 @@ Measured star_header() { return static_cast<double>(wire::StarHeader::kBytes); }
 Measured star_types() { return static_cast<double>(wire::kStarTypes); }
 Measured star_guard() { return static_cast<double>(wire::StarGuard::kBytes); }
 
+// StRoM's table of large pages: what it reaches, and in how many parts a read of 4 KB is made that begins so many bytes
+// before the end of a page.
+std::optional<sim::ChipSpec> strom_chip() {
+  ProfileShelf shelf;
+  const auto profile = shelf.find("strom-10g");
+  return profile ? std::optional(profile->chip) : std::nullopt;
+}
+Measured tlb_reach() {
+  const auto chip = strom_chip();
+  if (!chip) return std::nullopt;
+  return static_cast<double>(chip->tlb.entries * chip->tlb.page_bytes) / (1U << 30);
+}
+template <std::size_t kBefore>
+Measured tlb_parts() {
+  const auto chip = strom_chip();
+  if (!chip) return std::nullopt;
+  sim::Shell shell(*chip, 1, 1);
+  const auto* page_end = std::bit_cast<const std::byte*>(static_cast<std::uintptr_t>(chip->tlb.page_bytes));
+  shell.begin(0, 0);
+  shell.read(nic::BusRead::payload, page_end - kBefore, 4096);
+  return static_cast<double>(shell.splits() + 1);
+}
+
 constexpr std::array kMeasures{
     CardMeasure{"conventional_receive_buffer", "MB at 10 000 queue pairs, as the next ones",
                 on_chip<kConventional, Structure::receive_buffer>},
@@ -117,7 +144,10 @@ constexpr std::array kMeasures{
     CardMeasure{"star_state", "B on a card for a connection that is stateless there", star_state},
     CardMeasure{"star_header", "B of StaR's header", star_header},
     CardMeasure{"star_types", "types of StaR packets", star_types},
-    CardMeasure{"star_guard", "B more with a capability", star_guard}};
+    CardMeasure{"star_guard", "B more with a capability", star_guard},
+    CardMeasure{"tlb_reach", "GB that StRoM's TLB has translations for", tlb_reach},
+    CardMeasure{"tlb_parts_across", "of a read of 4 KB, 1 KB before the end of a page", tlb_parts<1024>},
+    CardMeasure{"tlb_parts_inside", "of a read of 4 KB that ends with its page", tlb_parts<4096>}};
 
 }  // namespace
 

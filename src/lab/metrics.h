@@ -39,6 +39,10 @@ inline constexpr std::array kMetrics{
     Metric{"pausing_percent", "%",
            "of the time that a receiver of messages paused its peer or the switch, the largest"},
     Metric{"paused_percent", "%", "of the time that senders of messages were paused, mean of them"},
+    Metric{"span_ms", "ms", "simulated time that what is measured takes, from the first message to the last"},
+    Metric{"estimate_error_percent", "%",
+           "of HyperLogLog's estimates, against what was sent: root of the mean square over queue pairs"},
+    Metric{"tlb_splits", "1/message", "accesses that are split because they go across the end of a page of the TLB"},
     Metric{"events", "1/message", "events of the simulation itself"},
     // A signalled operation's way, by the measuring points of Azure's Estats: T1 posted, T2 its work entry is on the
     // card, T3 its last packet has left, T4 its acknowledgement or response is here, T5 its completion is generated, T6

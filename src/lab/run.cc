@@ -1,10 +1,14 @@
 #include "lab/run.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
 #include "lab/calls.h"
+#include "lab/fetch.h"
+#include "lab/kernel_stream.h"
 #include "lab/workload.h"
 #include "wire/star.h"
 
@@ -21,7 +25,7 @@ struct CardTotals {
 struct Totals {
   Time when = 0;
   std::vector<CardTotals> cards;
-  std::uint64_t context_misses = 0, work_misses = 0, translation_misses = 0;
+  std::uint64_t context_misses = 0, work_misses = 0, translation_misses = 0, tlb_splits = 0;
   std::uint64_t wire_packets = 0, wire_bytes = 0;  // of the links that messages take
   std::uint64_t server_in = 0, server_out = 0;     // bytes of the server's link
   std::uint64_t sent = 0, again = 0, no_room = 0;
@@ -37,11 +41,11 @@ class Measurement {
   }
 
   Outcome run() {
-    calls(setting_) ? start_calls() : setting_.pattern == Pattern::ping_pong ? start_ping_pong() : start_stream();
+    start();
     constexpr std::uint64_t kEvents = 20'000;
-    while (!meter_.over()) {
+    while (!is_over()) {
       const sim::Stop stop = bed_.fabric().run_until_idle(setting_.time_limit, kEvents);
-      if (stop != sim::Stop::event_limit && !meter_.over()) throw std::runtime_error(why_unfinished(stop));
+      if (stop != sim::Stop::event_limit && !is_over()) throw std::runtime_error(why_unfinished(stop));
     }
     return outcome();
   }
@@ -52,9 +56,19 @@ class Measurement {
                                    : "it did not end within its time_limit";
   }
 
+  void start() {
+    if (calls(setting_)) return start_calls();
+    if (setting_.pattern == Pattern::fetch) return start_pairs<FetchServer, FetchClient>(fetchers_);
+    if (setting_.operation == Operation::rpc_write) return start_pairs<KernelStreamServer, KernelStream>(kernels_);
+    if (setting_.pattern == Pattern::stream) return start_stream();
+    setting_.operation == Operation::write ? start_ping_pong<WritePingPong>() : start_ping_pong<PingPong>();
+  }
+  [[nodiscard]] bool is_over() const {
+    return meter_.over() && std::all_of(kernels_.begin(), kernels_.end(), [](auto* k) { return k->is_finished(); });
+  }
+
   void start_stream() {
-    std::vector<Station*> clients;
-    for (std::uint32_t i = 0; i < bed_.clients(); ++i) clients.push_back(&bed_.client(i));
+    const std::vector<Station*> clients = all_clients();
     const std::vector<Station*> server{&bed_.server()};
     const bool server_asks = setting_.asker == Asker::server;
     begin<StreamServer>(server_asks ? clients : server, server_asks ? server : clients);
@@ -70,13 +84,25 @@ class Measurement {
       sides_.push_back(std::move(side));
     }
   }
+  [[nodiscard]] std::vector<Station*> all_clients() {
+    std::vector<Station*> clients;
+    for (std::uint32_t i = 0; i < bed_.clients(); ++i) clients.push_back(&bed_.client(i));
+    return clients;
+  }
+  template <class Server, class Client>
+  void start_pairs(std::vector<Client*>& clients) {
+    begin<Server>({&bed_.server()}, all_clients());
+    begin<Client>(all_clients(), {&bed_.server()});
+    for (std::size_t i = 1; i < sides_.size(); ++i) clients.push_back(static_cast<Client*>(sides_[i].get()));
+  }
+  template <class Ping>
   void start_ping_pong() {
     const Side::Peers client{&bed_.client(0)}, server{&bed_.server()};
-    auto second = std::make_unique<PingPong>(setting_, bed_.server(), client, meter_, seed(), false);
-    auto first = std::make_unique<PingPong>(setting_, bed_.client(0), server, meter_, seed(), true);
+    auto second = std::make_unique<Ping>(setting_, bed_.server(), client, meter_, seed(), false);
+    auto first = std::make_unique<Ping>(setting_, bed_.client(0), server, meter_, seed(), true);
     second->start(0);
     first->start(0);
-    ping_ = first.get();
+    half_round_trips_ = &first->half_round_trips();
     sides_.push_back(std::move(first));
     sides_.push_back(std::move(second));
   }
@@ -134,6 +160,7 @@ class Measurement {
                        .pipeline_busy = sends ? shell.pipeline_busy() : 0,
                        .pausing = sends ? 0 : s.host.pausing_for()});
     t.context_misses += shell.contexts().misses;
+    t.tlb_splits += shell.splits();
     t.translation_misses += counters.get(Counter::mtt_cache_misses);
     if (s.host.device().card().works.enabled()) t.work_misses += shell.work_misses();
     t.again += counters.get(Counter::retransmitted_pkts) + counters.get(Counter::read_responses_resent);
@@ -153,15 +180,18 @@ class Measurement {
     if (setting_.stateless != StatelessCards::nobody) return star_frame_bytes() - kGap;
     const bool srnic = setting_.profile.device.dialect == nic::Dialect::srnic;
     const bool write = setting_.operation == Operation::write, read = setting_.operation == Operation::read;
+    const bool calls = setting_.operation == Operation::rpc_write;
     std::uint64_t sum = 0;
     for (std::uint32_t at = 0; at == 0 || at < setting_.bytes; at += setting_.mtu) {
       const bool starts = at == 0, ends = at + setting_.mtu >= setting_.bytes;
       const nic::MessageOpcodes opcodes =
           read ? nic::MessageOpcodes{wire::Opcode::rc_read_response_first, wire::Opcode::rc_read_response_middle,
                                      wire::Opcode::rc_read_response_last, wire::Opcode::rc_read_response_only}
-               : nic::rc_opcodes(write ? nic::WorkKind::write : nic::WorkKind::send);
+               : nic::rc_opcodes(calls  ? nic::WorkKind::rpc_write
+                                 : write ? nic::WorkKind::write
+                                         : nic::WorkKind::send);
       const auto opcode = static_cast<std::uint8_t>(opcodes.at(starts, ends));
-      constexpr std::uint8_t kSrnicOpcodes = 0xC0;
+      const std::uint8_t kSrnicOpcodes = calls ? 0xE0 : 0xC0;
       sum += sim::wire_bytes(true, static_cast<wire::Opcode>(opcode | (srnic ? kSrnicOpcodes : 0)),
                              std::min(setting_.mtu, setting_.bytes - at)) -
              kGap;
@@ -240,11 +270,25 @@ class Measurement {
         {"pausing_percent", use(&CardTotals::pausing)},
         {"paused_percent", percent(change(&Totals::paused), ps) / (server_sends() ? 1 : bed_.clients())},
     };
+    out.emplace_back("span_ms", ps / 1e9);
+    out.emplace_back("estimate_error_percent", estimate_error() * 100);
+    out.emplace_back("tlb_splits", change(&Totals::tlb_splits) / messages);
     const Messages seen = messages_of(setting_);
     out.emplace_back("events", static_cast<double>(bed_.fabric().queue().made()) /
                                    static_cast<double>(seen.warm_up + seen.measured));
     add_latencies(out);
     return out;
+  }
+  // Root of the mean square.
+  [[nodiscard]] double estimate_error() const {
+    double sum = 0, count = 0;
+    for (const KernelStream* k : kernels_) {
+      for (const double e : k->errors()) {
+        sum += e * e;
+        ++count;
+      }
+    }
+    return count == 0 ? 0 : std::sqrt(sum / count);
   }
   [[nodiscard]] double threads(bool of_clients) const { return setting_.threads * (of_clients ? bed_.clients() : 1.0); }
   [[nodiscard]] double link_byte_ps() const {
@@ -272,7 +316,8 @@ class Measurement {
       sum += steps[k] / n;
     }
     out.emplace_back("t16_us", sum);
-    if (ping_ != nullptr) whole = ping_->half_round_trips();
+    if (half_round_trips_ != nullptr) whole = *half_round_trips_;
+    for (const FetchClient* f : fetchers_) whole.insert(whole.end(), f->latencies().begin(), f->latencies().end());
     for (const CallClient* caller : callers_) {
       whole.insert(whole.end(), caller->latencies().begin(), caller->latencies().end());
     }
@@ -292,7 +337,9 @@ class Measurement {
   Testbed bed_;
   Meter meter_;
   std::vector<std::unique_ptr<Side>> sides_;
-  PingPong* ping_ = nullptr;
+  const std::vector<Time>* half_round_trips_ = nullptr;
+  std::vector<FetchClient*> fetchers_;
+  std::vector<KernelStream*> kernels_;
   std::vector<const CallClient*> callers_;
   Totals start_, end_;
 };
@@ -301,8 +348,9 @@ class Measurement {
 
 Messages messages_of(const Setting& setting) {
   Messages m{setting.warm_up_messages, setting.messages};
+  if (setting.total_bytes != 0) m.measured = std::max<std::uint64_t>(setting.total_bytes / setting.bytes, 1);
   const std::uint64_t qps = setting.qps;
-  if (setting.pattern == Pattern::ping_pong) {
+  if (setting.pattern == Pattern::ping_pong || setting.pattern == Pattern::fetch) {
     if (m.warm_up == 0) m.warm_up = 20 * qps;
     if (m.measured == 0) m.measured = 200 * qps;
     return m;

@@ -12,11 +12,14 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kAskers{"clients", "server"};
 constexpr std::array<std::string_view, 2> kLostOn{"both_ways", "way_out"};
-constexpr std::array<std::string_view, 3> kOperations{"send", "write", "read"};
-constexpr std::array<std::string_view, 4> kPatterns{"stream", "ping_pong", "rpc", "parameter_server"};
+constexpr std::array<std::string_view, 4> kOperations{"send", "write", "read", "rpc_write"};
+constexpr std::array<std::string_view, 5> kPatterns{"stream", "ping_pong", "rpc", "parameter_server", "fetch"};
+constexpr std::array<std::string_view, 3> kStructures{"list", "table", "object"};
+constexpr std::array<std::string_view, 2> kStreamKernels{"shuffle", "distinct"};
 constexpr std::array<std::string_view, 3> kStateless{"nobody", "server", "clients"};
-static_assert(static_cast<int>(Operation::read) == 2 && static_cast<int>(Pattern::parameter_server) == 3 &&
-              static_cast<int>(StatelessCards::clients) == 2);
+static_assert(static_cast<int>(Operation::rpc_write) == 3 && static_cast<int>(Pattern::fetch) == 4 &&
+              static_cast<int>(StatelessCards::clients) == 2 && static_cast<int>(FetchFrom::object) == 2 &&
+              static_cast<int>(StreamKernel::distinct) == 1);
 
 template <class What, class Member>
 constexpr Field<Setting> field(std::string_view key, std::string_view meaning, const What& what, Member member,
@@ -47,10 +50,11 @@ constexpr std::array kFields{
           kLostOn, [](auto& s) -> auto& { return s.lost_on; }),
     field("asker", "who posts the operations",
           kAskers, [](auto& s) -> auto& { return s.asker; }),
-    field("operation", "what is posted",
+    field("operation", "what is posted; rpc_write: payload for a kernel of the server (stream_kernel)",
           kOperations, [](auto& s) -> auto& { return s.operation; }),
     field("pattern", "stream: every queue pair keeps depth messages under way; ping_pong: a message, then its answer; "
-          "rpc: call_messages, then one that answers them; parameter_server: nobody is answered before all have called",
+          "rpc: call_messages, then one that answers them; parameter_server: nobody is answered before all have called; "
+          "fetch: something out of the server's memory (structure), then the next",
           kPatterns, [](auto& s) -> auto& { return s.pattern; }),
     field("bytes", "of a message",
           size, [](auto& s) -> auto& { return s.bytes; }, 1, 1U << 30),
@@ -68,6 +72,20 @@ constexpr std::array kFields{
           count, [](auto& s) -> auto& { return s.signal_every; }, 1, 32768),
     field("call_messages", "of a call in rpc and parameter_server",
           count, [](auto& s) -> auto& { return s.call_messages; }, 1, 8),
+    field("structure", "what fetch takes from: a list, a hash table, an object with a checksum",
+          kStructures, [](auto& s) -> auto& { return s.structure; }),
+    field("by_kernel", "fetch: by calls of a kernel of the server, or else by READs",
+          truth, [](auto& s) -> auto& { return s.by_kernel; }),
+    field("elements", "fetch: of a list or table",
+          count, [](auto& s) -> auto& { return s.elements; }, 1, 1 << 20),
+    field("failures", "fetch: objects that are found to be changing, and are right the next time",
+          fraction, [](auto& s) -> auto& { return s.failures; }, 0, 1),
+    field("stream_kernel", "what rpc_write is for",
+          kStreamKernels, [](auto& s) -> auto& { return s.stream_kernel; }),
+    field("partitions", "of shuffle; a power of two",
+          count, [](auto& s) -> auto& { return s.partitions; }, 1, 1024),
+    field("work_rate", "that a thread works on a message, before it posts it or after it has read it; 0: not at all",
+          rate, [](auto& s) -> auto& { return s.work_bits_per_second; }, 0, 1e13),
     field("group_size", "rpc, parameter_server: connections of a group; groups take turns to post. 0: they do not",
           count, [](auto& s) -> auto& { return s.group_size; }, 0, 1 << 20),
     field("group_slot", "how long it is a group's turn",
@@ -84,6 +102,8 @@ constexpr std::array kFields{
           size, [](auto& s) -> auto& { return s.page_bytes; }, 4096, 1 << 30),
     field("messages", "that are measured, all queue pairs together; 0: several turns for each queue pair",
           count, [](auto& s) -> auto& { return s.messages; }, 0, 1e9),
+    field("total_bytes", "of messages that are measured, instead of so many messages; 0: messages says how many",
+          size, [](auto& s) -> auto& { return s.total_bytes; }, 0, 1e15),
     field("warm_up_messages", "before those; 0: a few turns for each queue pair",
           count, [](auto& s) -> auto& { return s.warm_up_messages; }, 0, 1e9),
     field("time_limit", "of simulated time; a run that has not ended by then has failed",

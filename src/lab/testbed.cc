@@ -5,6 +5,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/consistent.h"
+#include "kernels/distinct.h"
+#include "kernels/get.h"
+#include "kernels/shuffle.h"
+#include "kernels/traverse.h"
+#include "lab/fetch.h"
+#include "lab/kernel_stream.h"
 #include "world/sim/topology.h"
 
 namespace weft::lab {
@@ -50,6 +57,22 @@ host::StarRole role_of(const Setting& setting, bool server) {
   return stateless ? host::StarRole::stateless : host::StarRole::stateful;
 }
 
+// The kernels that are called, on the card of the server.
+void deploy(const Setting& setting, host::Device& device) {
+  const auto add = [&](nic::Kernel kernel) { need(device.deploy(kernel), "a kernel"); };
+  if (setting.pattern == Pattern::fetch) {
+    add(kernels::traverse());
+    add(kernels::get());
+    return add(kernels::consistent(64));
+  }
+  const std::uint32_t streams = std::max(setting.qps, 1U);
+  add(setting.stream_kernel == StreamKernel::shuffle ? kernels::shuffle(streams) : kernels::distinct(streams));
+}
+
+// Of a queue pair; the parameters of a call travel in its work entry.
+constexpr std::uint32_t kServedCalls = 8;
+constexpr std::uint32_t kMostParameters = 64;
+
 constexpr nic::Rights kRights = nic::Rights::local_write | nic::kRemoteRights;
 
 }  // namespace
@@ -64,12 +87,21 @@ bool can_pause(const Setting& setting) {
 }
 
 std::uint64_t buffer_bytes(const Setting& setting) {
-  const std::uint64_t pages = (setting.bytes * buffers(setting) + setting.page_bytes - 1) / setting.page_bytes;
+  const std::uint64_t answer = calls_kernels(setting) || setting.pattern == Pattern::fetch ? kAnswerBytes : 0;
+  const std::uint64_t bytes = setting.bytes * buffers(setting) + answer;
+  const std::uint64_t pages = (bytes + setting.page_bytes - 1) / setting.page_bytes;
   return std::max<std::uint64_t>(pages, 1) * setting.page_bytes;
 }
 
+std::uint64_t memory_bytes(const Setting& setting, bool serves, std::uint32_t qps) {
+  const std::uint64_t buffer = buffer_bytes(setting);
+  if (serves && setting.pattern == Pattern::fetch) return fetched_memory(setting);
+  if (serves && calls_kernels(setting)) return stream_memory(setting) * setting.qps;
+  return setting.region_bytes != 0 ? std::max(setting.region_bytes, buffer) : buffer * std::max(qps, 1U);
+}
+
 Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting& setting, std::uint32_t qps,
-                 std::uint32_t receives, std::uint64_t seed)
+                 std::uint32_t receives, bool serves, std::uint64_t seed)
     : host(fabric, a, device_for(setting, qps), setting.profile.chip, seed), receive_entries(receives) {
   host::Device& device = host.device();
   domain = need(device.create_domain(), "a protection domain");
@@ -78,12 +110,14 @@ Station::Station(sim::ChipFabric& fabric, const wire::Address& a, const Setting&
   for (std::uint32_t i = 0; i < setting.threads; ++i) {
     cqs.push_back(need(device.create_cq(static_cast<std::uint32_t>(entries)), "a completion queue"));
   }
-  const std::uint64_t buffer = buffer_bytes(setting);
-  bytes = setting.region_bytes != 0 ? std::max(setting.region_bytes, buffer) : buffer * std::max(qps, 1U);
-  memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  bytes = memory_bytes(setting, serves, qps);
+  // Where the card has large pages, the memory begins with one.
+  const std::uint64_t page = setting.profile.chip.tlb.entries != 0 ? setting.profile.chip.tlb.page_bytes : 64;
+  all_ = std::make_unique_for_overwrite<std::byte[]>(bytes + page);
+  memory = all_.get() + (page - std::bit_cast<std::uintptr_t>(all_.get()) % page);
   address = std::uint64_t{host.index() + 1} << 40;
-  key = need(device.register_region(domain, {memory.get(), bytes, address, kRights, setting.page_bytes}),
-             "a memory region");
+  key = need(device.register_region(domain, {memory, bytes, address, kRights, setting.page_bytes}), "a memory region");
+  if (serves && calls_kernels(setting)) deploy(setting, device);
 }
 
 Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
@@ -95,7 +129,7 @@ Testbed::Testbed(const Setting& setting) : fabric_(setting.seed) {
     const std::uint32_t qps = i == 0 ? setting.qps : (setting.qps + setting.clients - 1) / setting.clients;
     const bool asks = (i == 0) == (setting.asker == Asker::server);
     stations_.push_back(std::make_unique<Station>(fabric_, address_of(i), setting, qps, receive_entries(setting, asks),
-                                                  fabric_.random().next()));
+                                                  i == 0, fabric_.random().next()));
   }
   const sim::LinkSpec link = link_for(setting);
   if (setting.clients == 1) {
@@ -135,6 +169,12 @@ End Testbed::add_end(const Setting& setting, Station& station) {
                     .receive_entries = station.receive_entries,
                     .inline_bytes = setting.inline_bytes};
   options.role = role_of(setting, &station == stations_.front().get());
+  const bool serves = &station == stations_.front().get();
+  if (calls_kernels(setting)) {
+    options.limits.inline_bytes = std::max(setting.inline_bytes, kMostParameters);
+    options.serves_calls = serves ? kServedCalls : 0;
+    options.may_call = !serves;
+  }
   options.send_cq = options.receive_cq = station.cqs[thread];
   host::QueuePair* qp = need(station.host.device().create_qp(station.domain, options), "a queue pair");
   station.ends.push_back({qp, qp->poster(), thread});

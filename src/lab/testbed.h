@@ -24,6 +24,11 @@ namespace weft::lab {
 // The size of one queue pair's buffer: whole pages, as perftest allots them.
 [[nodiscard]] std::uint64_t buffer_bytes(const Setting& setting);
 
+// Room behind it where kernels answer, or what is fetched has a checksum.
+inline constexpr std::uint64_t kAnswerBytes = 128;
+// Of a host's region; `qps` end there.
+[[nodiscard]] std::uint64_t memory_bytes(const Setting& setting, bool serves, std::uint32_t qps);
+
 // One end of a connection, as its thread holds it.
 struct End {
   host::QueuePair* qp = nullptr;
@@ -34,16 +39,19 @@ struct End {
 // A host, its threads' completion queues, and its ends of connections.
 struct Station {
   Station(sim::ChipFabric& fabric, const wire::Address& address, const Setting& setting, std::uint32_t qps,
-          std::uint32_t receive_entries, std::uint64_t seed);
+          std::uint32_t receive_entries, bool serves, std::uint64_t seed);
 
   sim::ChipHost host;
   std::uint32_t receive_entries;  // of each queue pair
   host::Domain domain = 0;
   std::vector<host::CompletionQueue*> cqs;  // by thread
   std::vector<End> ends;
-  std::unique_ptr<std::byte[]> memory;  // never written: payloads are lengths
+  std::byte* memory = nullptr;  // written only where kernels are: payloads are lengths
   std::uint64_t address = 0, bytes = 0;
   wire::Key key{};
+
+ private:
+  std::unique_ptr<std::byte[]> all_;  // `memory`, and what lies before its first page
 };
 
 class Testbed {

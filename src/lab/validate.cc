@@ -1,10 +1,12 @@
 #include "lab/validate.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include <fmt/format.h>
 
+#include "kernels/consistent.h"
 #include "lab/on_chip_need.h"
 #include "lab/testbed.h"
 
@@ -45,6 +47,39 @@ std::string validate_calls(const Setting& s) {
   return {};
 }
 
+std::string validate_fetches(const Setting& s) {
+  if (s.pattern != Pattern::fetch) {
+    return s.by_kernel || s.failures > 0 ? "by_kernel and failures are for fetch" : "";
+  }
+  if (s.operation != Operation::read || s.asker != Asker::clients) return "fetch is READs of clients, or calls instead";
+  if (s.depth != 1) return fmt::format("fetch has one thing under way, and depth is {}", s.depth);
+  if (s.failures > 0 && s.structure != FetchFrom::object) return "failures are of objects";
+  constexpr std::uint32_t kMostBytes = kernels::kMostObject - 8;
+  return s.bytes <= kMostBytes ? "" : fmt::format("at most {} bytes are fetched, not {}", kMostBytes, s.bytes);
+}
+
+std::string validate_kernels(const Setting& s) {
+  if (s.operation == Operation::rpc_write) {
+    if (s.pattern != Pattern::stream || s.asker != Asker::clients) return "rpc_write is a stream of clients";
+    if (s.bytes % 8 != 0) return fmt::format("rpc_write is of values of 8 bytes, and bytes is {}", s.bytes);
+    if (!std::has_single_bit(s.partitions)) return fmt::format("partitions is a power of two, not {}", s.partitions);
+  }
+  if (!calls_kernels(s) || s.stateless == StatelessCards::nobody) return {};
+  return "kernels are not called by stateless cards, or over them";
+}
+
+// All memory of a host is one region.
+std::string validate_tlb(const Setting& s) {
+  const sim::TlbSpec& tlb = s.profile.chip.tlb;
+  if (tlb.entries == 0) return {};
+  if (!std::has_single_bit(tlb.page_bytes)) return fmt::format("tlb.page_bytes is a power of two, not {}", tlb.page_bytes);
+  const std::uint32_t each = (s.qps + s.clients - 1) / s.clients;
+  const std::uint64_t most = std::max(memory_bytes(s, true, s.qps), memory_bytes(s, false, each));
+  if (most <= tlb.entries * tlb.page_bytes) return {};
+  return fmt::format("a host has {} bytes of memory, and {} entries of {} bytes reach {} (tlb.entries)", most,
+                     tlb.entries, tlb.page_bytes, tlb.entries * tlb.page_bytes);
+}
+
 }  // namespace
 
 std::string validate(const Setting& s) {
@@ -71,10 +106,16 @@ std::string validate(const Setting& s) {
       s.profile.device.card.congestion != nic::CongestionControl::none) {
     return "congestion is dctcp, and roce has no congestion control here: none, or another dialect";
   }
-  if (s.pattern == Pattern::ping_pong && (s.operation != Operation::send || s.clients != 1)) {
-    return "ping_pong is for SENDs between two hosts";
+  const bool back_and_forth = s.operation == Operation::send || s.operation == Operation::write;
+  if (s.pattern == Pattern::ping_pong && (!back_and_forth || s.clients != 1)) {
+    return "ping_pong is for SENDs, or WRITEs, between two hosts";
+  }
+  if (s.pattern == Pattern::ping_pong && s.operation == Operation::write && s.stateless != StatelessCards::nobody) {
+    return "ping_pong of WRITEs is not for stateless cards";
   }
   if (std::string why = validate_calls(s); !why.empty()) return why;
+  if (std::string why = validate_fetches(s); !why.empty()) return why;
+  if (std::string why = validate_kernels(s); !why.empty()) return why;
   if (s.qps < s.clients) return fmt::format("{} queue pairs for {} clients: each has one at least", s.qps, s.clients);
   if (std::uint64_t{s.qps} * s.depth > kMostUnderWay) {
     return fmt::format("{} queue pairs with {} messages each: {} under way are allowed", s.qps, s.depth, kMostUnderWay);
@@ -84,6 +125,7 @@ std::string validate(const Setting& s) {
   }
   if (std::string why = validate_switch(s); !why.empty()) return why;
   if (std::string why = validate_pauses(s); !why.empty()) return why;
+  if (std::string why = validate_tlb(s); !why.empty()) return why;
   return does_not_fit(s.profile);
 }
 

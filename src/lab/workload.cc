@@ -4,6 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "lab/kernel_stream.h"
+
 namespace weft::lab {
 namespace {
 
@@ -16,6 +18,7 @@ nic::WorkKind kind_of(Operation operation) {
     case Operation::send: return nic::WorkKind::send;
     case Operation::write: return nic::WorkKind::write;
     case Operation::read: return nic::WorkKind::read;
+    case Operation::rpc_write: return nic::WorkKind::rpc_write;
   }
   return nic::WorkKind::send;
 }
@@ -60,9 +63,8 @@ std::uint64_t Side::somewhere(const Station& s, std::uint32_t end, std::uint64_t
 }
 
 void Side::send(Time& at, std::uint32_t end, bool signaled) {
-  const End& e = station_.ends[end];
   const nic::Sge sge{somewhere(station_, end), setting_.bytes, station_.key};
-  const nic::Fragment data{station_.memory.get(), setting_.bytes};
+  const nic::Fragment data{station_.memory, setting_.bytes};
   host::WorkRequest request;
   request.id = end;
   request.kind = kind_of(setting_.operation);
@@ -74,12 +76,24 @@ void Side::send(Time& at, std::uint32_t end, bool signaled) {
     request.sges = {&sge, 1};
   }
   if (request.kind != nic::WorkKind::send) {
-    const Station& peer = *peers_[end % peers_.size()];
-    request.remote_address = somewhere(peer, remote_end(end));
+    const Station& peer = peer_of(end);
+    const bool to_kernel = request.kind == nic::WorkKind::rpc_write;
+    request.remote_address = to_kernel ? stream_opcode(setting_) : somewhere(peer, remote_end(end));
     request.remote_key = peer.key;
   }
+  if (request.kind != nic::WorkKind::read) work(at, setting_.bytes);
+  post(at, end, request);
+}
+
+void Side::post(Time& at, std::uint32_t end, const host::WorkRequest& request) {
   at += setting_.profile.thread.post + setting_.profile.thread.doorbell;
-  if (station_.host.post(at, e.poster, request) != host::Error::none) throw std::runtime_error("a send queue is full");
+  if (station_.host.post(at, station_.ends[end].poster, request) != host::Error::none)
+    throw std::runtime_error("a send queue is full, or the work is none");
+}
+
+void Side::work(Time& at, std::uint64_t bytes) const {
+  if (setting_.work_bits_per_second == 0) return;
+  at += static_cast<Time>(static_cast<double>(bytes) * 8e12 / static_cast<double>(setting_.work_bits_per_second));
 }
 
 void Side::post_receives(Time& at, std::uint32_t end, std::uint32_t count) {
@@ -132,7 +146,10 @@ void StreamClient::take(Time& at, std::uint32_t, const nic::Completion& done) {
     estats.end(slot, station_.ends[end].qp->context().sq_posted - under_way_[end] + finished - 1, at);
   }
   if (setting_.operation != Operation::send) {
-    for (std::uint32_t i = 0; i < finished; ++i) meter_.count(at);
+    for (std::uint32_t i = 0; i < finished; ++i) {
+      if (setting_.operation == Operation::read) work(at, setting_.bytes);
+      meter_.count(at);
+    }
   }
   under_way_[end] -= finished;
   while (under_way_[end] < setting_.depth && !meter_.over()) fill(at, end);
@@ -175,6 +192,27 @@ void PingPong::take(Time& at, std::uint32_t, const nic::Completion& done) {
   }
   send(at, end, false);
   post_receives(at, end, 1);
+}
+
+void WritePingPong::start(Time now) {
+  for (std::uint32_t i = 0; i < station_.ends.size(); ++i) {
+    station_.host.watch(station_.memory + buffer_bytes(setting_) * i + setting_.bytes - 1, i);
+    if (!first_) continue;
+    Time at = sent_[i] = now;
+    send(at, i, false);
+  }
+}
+
+void WritePingPong::on_written(Time now, std::uint32_t end) {
+  Time at = now + setting_.profile.thread.poll;
+  if (first_) {
+    meter_.count(at);
+    if (meter_.counting()) half_.push_back((at - sent_[end]) / 2);
+    if (meter_.over()) return;
+    sent_[end] = at;
+  }
+  send(at, end, false);
+  was_busy(at - now);
 }
 
 }  // namespace weft::lab

@@ -55,6 +55,12 @@ class Side : public sim::Program {
   virtual void take(Time& at, std::uint32_t thread, const nic::Completion& done) = 0;
 
   void send(Time& at, std::uint32_t end, bool signaled);
+  // Anything else, and its doorbell.
+  void post(Time& at, std::uint32_t end, const host::WorkRequest& request);
+  // What a thread does with the bytes of a message (work_rate).
+  void work(Time& at, std::uint64_t bytes) const;
+  void was_busy(Time span) { busy_ += span; }
+  [[nodiscard]] const Station& peer_of(std::uint32_t end) const { return *peers_[end % peers_.size()]; }
   // A stateless card hears of receives, too: one doorbell for all of them.
   void post_receives(Time& at, std::uint32_t end, std::uint32_t count);
   // Where a message of this queue pair comes from or goes to: the buffer of this number, of those that it has.
@@ -79,15 +85,19 @@ class Side : public sim::Program {
 // Keeps `depth` messages under way on each queue pair: fills one, then the next, as perftest's loop does (run_iter_bw).
 // perftest runs for seconds, and then its queue pairs are at different points of their rounds. Measuring begins there:
 // for each queue pair it is drawn how many messages of its round have gone before, unreported.
-class StreamClient final : public Side {
+class StreamClient : public Side {
  public:
   using Side::Side;
   [[nodiscard]] bool asks() const override { return true; }
   void start(Time now);
 
- private:
+ protected:
   bool begin(Time& at, std::uint32_t thread) override;
   void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
+  // The next queue pair that this thread fills for the first time, if that is one.
+  [[nodiscard]] std::uint32_t to_begin(std::uint32_t thread) const { return to_begin_[thread]; }
+
+ private:
   void fill(Time& at, std::uint32_t end);
   [[nodiscard]] std::uint32_t round() const { return setting_.signal_every; }
 
@@ -116,6 +126,23 @@ class PingPong final : public Side {
 
  private:
   void take(Time& at, std::uint32_t thread, const nic::Completion& done) override;
+  bool first_;
+  std::vector<Time> sent_;  // when, by queue pair
+  std::vector<Time> half_;
+};
+
+// The same with WRITEs: each side looks at the last byte of its buffer until it has been written.
+class WritePingPong final : public Side {
+ public:
+  WritePingPong(const Setting& setting, Station& station, Peers peers, Meter& meter, std::uint64_t seed, bool first)
+      : Side(setting, station, 0, std::move(peers), meter, seed), first_(first), sent_(station.ends.size()) {}
+  [[nodiscard]] bool asks() const override { return first_; }
+  void start(Time now);
+  void on_written(Time now, std::uint32_t end) override;
+  [[nodiscard]] const std::vector<Time>& half_round_trips() const { return half_; }
+
+ private:
+  void take(Time&, std::uint32_t, const nic::Completion&) override {}
   bool first_;
   std::vector<Time> sent_;  // when, by queue pair
   std::vector<Time> half_;

@@ -58,6 +58,7 @@ enum class BusRead : std::uint8_t {
   atomic,       // the word that an atomic changes
   block,        // of a stateless queue pair (nic/stateless_block.h)
   kernel,       // what a kernel asks for
+  answer,       // of a kernel, where BusWrite::answer put it
 
   work_under_way,     // an entry that has been sent
   receive_under_way,  // the entry of a message that has begun
@@ -76,6 +77,7 @@ enum class BusWrite : std::uint8_t {
   retry,
   remote_work,
   kernel,  // an entry of the send queue, for an answer
+  answer,  // what a kernel has answered
 };
 
 // clang-format off
@@ -98,6 +100,7 @@ struct Capabilities {
   bool timed_turns = false;  // a queue pair's turn takes time
   bool clock = false;        // the time takes a while to read: the world may tell the card kAsk instead
   bool journal = false;      // the world records what the card refuses, with the packet that is to blame
+  bool timed_kernels = false;  // steps of kernels take time
 };
 
 template <class W>
@@ -166,12 +169,25 @@ concept KeepsJournal = requires(W w, Refusal why, const wire::Packet* packet) {
   w.refused(why, packet);
 };
 
+// Capabilities::timed_kernels. The world is told when an instance begins and when it has ended; when the card turns to
+// it and when it turns to something else; and of each step, with the bytes that it is given.
+struct KernelInstance;
+template <class W>
+concept TimesKernels = requires(W w, KernelInstance& instance, std::size_t bytes) {
+  w.kernel_begins(instance);
+  w.kernel_enters(instance);
+  w.kernel_step(instance, bytes);
+  w.kernel_leaves(instance);
+  w.kernel_ends(instance);
+};
+
 template <World W>
 consteval bool check_capabilities() {
   static_assert(!W::kCapabilities.bursts || CarriesBursts<W>, "a world with bursts has all methods of CarriesBursts");
   static_assert(!W::kCapabilities.timed_turns || TimesTurns<W>, "a world with timed turns has those of TimesTurns");
   static_assert(!W::kCapabilities.clock || HasClock<W>, "a world with a clock has look_at_clock()");
   static_assert(!W::kCapabilities.journal || KeepsJournal<W>, "a world with a journal has refused()");
+  static_assert(!W::kCapabilities.timed_kernels || TimesKernels<W>, "a world with timed kernels has those of TimesKernels");
   return true;
 }
 

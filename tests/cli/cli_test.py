@@ -326,7 +326,7 @@ metric = "mac_gbps"
 
     def test_claims_that_nothing_measures_are_absent_and_say_why(self):
         text = weft("reproduce", "--list").stdout
-        absent = ["srnic-fig12", "strom-get", "azure-rtt"]
+        absent = ["srnic-fig12", "azure-fmr", "azure-rtt"]
         for claim in absent:
             self.assertRegex(text, rf"(?m)^  {claim} .*\n +absent: [a-z]")
         done = weft("reproduce", *absent, "--json")

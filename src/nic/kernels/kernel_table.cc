@@ -98,6 +98,7 @@ void KernelServer::abandon() {
 void KernelTable::deploy(const Kernel& k) {
   remove(k.opcode);
   kernels_.push_back(std::make_unique<DeployedKernel>(k));
+  kernels_.back()->number = ++deployed_;
 }
 
 bool KernelTable::remove(std::uint64_t opcode) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "nic/kernels/kernel.h"
 #include "wire/types.h"
 
@@ -51,6 +52,8 @@ struct KernelInstance {
   std::uint32_t places[2] = {};  // of its own (KernelServer)
   std::uint8_t open = 0;         // which of them is being filled,
   std::uint32_t filled = 0;      //   with so many bytes
+
+  Time ready_at = 0;  // in worlds where steps take time: when it can go on
 };
 
 struct DeployedKernel {
@@ -59,7 +62,8 @@ struct DeployedKernel {
   void give_back(KernelInstance& i);
 
   Kernel kernel;
-  std::string name;  // the kernel's
+  std::string name;          // the kernel's
+  std::uint32_t number = 0;  // of all that were ever deployed; 0: in no table
   bool is_live = true;
   std::uint32_t users = 0;
   std::vector<KernelInstance> instances;
@@ -132,6 +136,7 @@ class KernelTable {
  private:
   void sweep();
   std::vector<std::unique_ptr<DeployedKernel>> kernels_;
+  std::uint32_t deployed_ = 0;
 };
 
 }  // namespace weft::nic

@@ -44,7 +44,7 @@ class Calls {
     }
     if (!goes_on) {
       i->opcode = to.address;
-      c.calls->attach(*i);
+      attach(c, *i);
     }
     i->key = to.key;
     i->caller = head;
@@ -74,7 +74,7 @@ class Calls {
       if (i == nullptr) return busy();
       i->phase = Phase::waits;
       i->opcode = to.address;
-      c.calls->attach(*i);
+      attach(c, *i);
     }
     if (i->phase != Phase::waits) return busy();
     if (offset != 0 && offset != i->offset) return invalid(Refusal::not_continued);
@@ -114,6 +114,23 @@ class Calls {
  private:
   using Phase = KernelInstance::Phase;
   static constexpr std::uint32_t kStepsAtOnce = 32;
+  static constexpr bool kTimed = W::kCapabilities.timed_kernels;
+
+  // What the card does meanwhile is done in the instance's own time.
+  class InItsTime {
+   public:
+    InItsTime(Core<W>& core, KernelInstance& i) : core_(core), i_(i) {
+      if constexpr (kTimed) core_.world.kernel_enters(i_);
+    }
+    InItsTime(const InItsTime&) = delete;
+    ~InItsTime() {
+      if constexpr (kTimed) core_.world.kernel_leaves(i_);
+    }
+
+   private:
+    Core<W>& core_;
+    KernelInstance& i_;
+  };
 
   // What a step's port acts on.
   struct Stage {
@@ -130,6 +147,10 @@ class Calls {
   }
   [[nodiscard]] static bool may_go_on(const KernelInstance& i) {
     return i.phase == Phase::ready || i.phase == Phase::blocked || i.phase == Phase::finished;
+  }
+  void attach(Context& c, KernelInstance& i) {
+    c.calls->attach(i);
+    if constexpr (kTimed) core_.world.kernel_begins(i);
   }
   static void begin(KernelInstance& i, KernelEvent event) {
     i.event = event;
@@ -149,6 +170,7 @@ class Calls {
 
   // Takes steps until the kernel waits, has ended, or others should have a turn.
   [[gnu::noinline]] void run(Context& c, KernelInstance& i, std::span<const std::byte> input, bool last) {
+    [[maybe_unused]] const InItsTime its_time(core_, i);
     const Kernel& kernel = i.of->kernel;
     for (std::uint32_t n = 0;; ++n) {
       if (!make_room(c, i)) return;  // never before the first step of a call or a payload
@@ -165,6 +187,7 @@ class Calls {
                       .opcode = i.opcode,
                       .port = &kPort,
                       .card = &stage};
+      if constexpr (kTimed) core_.world.kernel_step(i, input.size());
       const KernelNext next = kernel.step(step);
       if (i.event == KernelEvent::payload) i.offset += input.size();
       if (stage.fault != Refusal::none) return end(c, i, stage.fault);
@@ -246,7 +269,8 @@ class Calls {
     }
     drop(c, i);
   }
-  static void drop(Context& c, KernelInstance& i) {
+  void drop(Context& c, KernelInstance& i) {
+    if constexpr (kTimed) core_.world.kernel_ends(i);
     c.calls->detach(i);
     i.of->give_back(i);
   }
@@ -273,6 +297,7 @@ class Calls {
   void send_head(Context& c, KernelInstance& i, std::uint32_t bytes) {
     const ReplyHead head{i.outcome, i.replied};
     std::memcpy(c.calls->place(i.places[i.open]), &head, sizeof head);
+    core_.world.write(BusWrite::answer, c.calls->place(i.places[i.open]), sizeof head);
     const bool completes = (i.caller.flags & CallHead::kCompletes) != 0;
     post(c, i, completes ? WorkKind::reply_immediate : WorkKind::reply, i.caller.address, 0,
          static_cast<std::uint32_t>(sizeof head) + bytes);
@@ -287,7 +312,7 @@ class Calls {
     w.immediate = i.caller.immediate;
     aim_answer(w, to, c.calls->place(place) + from);
     c.calls->set_busy(place, true);
-    core_.world.write(BusWrite::kernel, &w, sizeof w);
+    core_.world.write(BusWrite::kernel, &w, c.sq_stride);
     ++c.sq_posted;
     core_.schedule(c);
   }
@@ -319,7 +344,9 @@ class Calls {
       s.fault = Refusal::kernel_reply_too_long;
       return false;
     }
-    std::memcpy(s.c.calls->place(i.places[i.open]) + sizeof(ReplyHead) + i.filled, data, bytes);
+    std::byte* const place = s.c.calls->place(i.places[i.open]) + sizeof(ReplyHead) + i.filled;
+    std::memcpy(place, data, bytes);
+    s.calls.core_.world.write(BusWrite::answer, place, bytes);
     i.filled += bytes;
     i.replied += bytes;
     s.replied += bytes;

@@ -78,7 +78,7 @@ template <World W>
   if ((w.flags & WorkFlags::inline_data) != 0) {
     if (bytes > 0) (void)pieces.try_push({inline_bytes_of(w) + offset, bytes});
     if ((w.flags & WorkFlags::by_card) != 0) [[unlikely]]
-      core.world.read(BusRead::payload, inline_bytes_of(w) + offset, bytes);
+      core.world.read(BusRead::answer, inline_bytes_of(w) + offset, bytes);
     return Refusal::none;
   }
   return gather(core, c, sges_of(w), offset, bytes, pieces);

@@ -65,6 +65,11 @@ class Bus {
     return down_.take(now, from, time_of(kWrite + bytes)) + spec_.doorbell_latency;
   }
 
+  // What so many bytes take, written in the largest pieces.
+  [[nodiscard]] Time write_time(std::size_t bytes) const {
+    return free_ ? 0 : time_of(pieces(bytes, spec_.max_payload) * kWrite + bytes);
+  }
+
   [[nodiscard]] std::uint64_t bytes(BusUse use) const { return bytes_[static_cast<std::size_t>(use)]; }
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;

@@ -1,6 +1,7 @@
 #include "world/sim/chip/chip_host.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "wire/star.h"
@@ -24,7 +25,13 @@ bool asks_to_go_back(const wire::Headers& h) {
   return h.aeth.syndrome == wire::Syndrome::nak(wire::NakCode::psn_sequence).encode();
 }
 
-// What the card has written itself.
+// Does a card act on what is in it?
+bool is_of_kernels(wire::Opcode opcode) {
+  using enum wire::Verb;
+  const wire::Verb verb = wire::info(opcode).verb;
+  return verb == rpc || verb == rpc_write || verb == reply;
+}
+
 void copy(std::span<const nic::Fragment> pieces, std::span<std::byte> to) {
   for (const nic::Fragment& piece : pieces) {
     std::copy_n(piece.data, piece.bytes, to.begin());
@@ -38,11 +45,12 @@ void copy(std::span<const nic::Fragment> pieces, std::span<std::byte> to) {
 
 void ChipWorld::emit(const nic::OutPacket& packet) {
   ParcelPool& parcels = host_.fabric_.parcels();
-  const ParcelId id = packet.passing ? parcels.make(packet.payload_bytes) : parcels.make_hollow(packet.payload_bytes);
+  const bool are_bytes = packet.passing || is_of_kernels(packet.headers.bth.opcode);
+  const ParcelId id = are_bytes ? parcels.make(packet.payload_bytes) : parcels.make_hollow(packet.payload_bytes);
   Parcel& parcel = parcels[id];
   parcel.flow = packet.flow;
   parcel.headers = packet.headers;
-  if (packet.passing) copy(packet.payload, parcel.payload());
+  if (are_bytes) copy(packet.payload, parcel.payload());
   const wire::OpcodeInfo& info = wire::info(packet.headers.bth.opcode);
   const auto bytes = static_cast<std::uint32_t>(packet.payload_bytes + wire::header_bytes(packet.headers));
   if (packet.flow.to == wire::UdpPort::stateful) return host_.send_stateless(id, shell_.send(bytes), bytes);
@@ -87,6 +95,19 @@ void ChipWorld::turn_wanted(std::uint32_t slot) {
   ChipHost::Order& order = host_.orders_[slot];
   if (!std::exchange(order.in_turn, false)) return;  // it stands in the schedule queue, or will
   host_.event(std::max(order.turn_ends, host_.fabric_.now()), ChipHost::What::dequeue, slot);
+}
+
+void ChipWorld::written(const void* at, std::size_t bytes) {
+  const std::less_equal<const std::byte*> not_behind;
+  const auto* begin = static_cast<const std::byte*>(at);
+  for (const ChipHost::Watched& w : host_.watched_) {
+    if (not_behind(begin, w.at) && !not_behind(begin + bytes, w.at))
+      host_.event(shell_.placed(), ChipHost::What::written, w.number);
+  }
+}
+
+void ChipWorld::about_to_read(const void* from, std::size_t bytes) {
+  if (host_.program_ != nullptr) host_.program_->before_kernel_reads(from, bytes);
 }
 
 // ---- the host -------------------------------------------------------------------------------------------
@@ -194,6 +215,7 @@ void ChipHost::on_event(Time now, std::uint32_t argument) {
     case What::post: hear_post(now, number); break;
     case What::alarm: return wake_sleeper(now, number);
     case What::thread: return program_->on_thread(now, number);
+    case What::written: return program_->on_written(now, number);
   }
   drive(now);
 }
@@ -345,8 +367,10 @@ void ChipHost::receive(Time now, const wire::Packet& packet, std::uint32_t bytes
   const nic::Context& c = device_.card().contexts[slot];
   const std::uint32_t done = c.sq_done;
   shell_.begin_packet(now, bytes);
+  effects_.begin_packet(is_of_kernels(packet.headers.bth.opcode));
   card_.on_packet(now, packet);
   orders_[slot].heard = std::max(orders_[slot].heard, shell_.cursor());
+  shell_.leave_kernels();
   if (bytes > 0) keep_until(now, shell_.finished(), bytes);
   if (c.sq_done == done || !estats_.watches(slot)) return;
   estats_.note(slot, done, c.sq_done, 3, now);

@@ -29,6 +29,12 @@ class Program {
  public:
   virtual ~Program() = default;
   virtual void on_thread(Time now, std::uint32_t thread) = 0;  // it asked to go on now
+  // Memory that it looks at (ChipHost::watch) has been written.
+  virtual void on_written(Time now, std::uint32_t number) { static_cast<void>(now), static_cast<void>(number); }
+  // A kernel is about to read this: a program that changes such memory may do so before.
+  virtual void before_kernel_reads(const void* at, std::size_t bytes) {
+    static_cast<void>(at), static_cast<void>(bytes);
+  }
 };
 
 class ChipHost {
@@ -69,6 +75,9 @@ class ChipHost {
   void alarm(Time at, const host::CompletionQueue& cq) { event(at, What::alarm, cq.number()); }
   void go_on(Time at, std::uint32_t thread) { event(at, What::thread, thread); }  // at `at`, whatever there is
   void ring_doorbells(Time at);                                                   // after calls to the device itself
+  // A thread looks at this byte of its memory: when the card has written it, and that can be seen, the program hears of
+  // it (on_written, with this number).
+  void watch(const std::byte* at, std::uint32_t number) { watched_.push_back({at, number}); }
 
   // -- the fabric's part --
   void on_parcel(Time now, const Parcel& parcel);
@@ -78,7 +87,7 @@ class ChipHost {
 
  private:
   friend class ChipWorld;
-  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, go_on, post, alarm, thread };
+  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, go_on, post, alarm, thread, written };
   static constexpr int kWhatShift = 28;
 
   // What the chip is about to do for a queue pair, though the card has done it already.
@@ -93,6 +102,11 @@ class ChipHost {
   struct Stored {
     Time until;
     std::uint32_t bytes;
+  };
+
+  struct Watched {
+    const std::byte* at;
+    std::uint32_t number;
   };
 
   // What of a stateless connection's posts has been stored to the card.
@@ -156,6 +170,7 @@ class ChipHost {
   std::uint64_t stored_bytes_ = 0, no_room_ = 0;
   bool neighbour_pauses_ = false;
   std::vector<Coming> coming_;     // by completion queue
+  std::vector<Watched> watched_;   // memory that programs look at
   std::deque<wire::Packet> naks_;  // that are being thought about
 
   // -- the control queue --

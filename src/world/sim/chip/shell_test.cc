@@ -217,7 +217,7 @@ TEST(Shell, PayloadIsPlacedWhenItsReceiveEntryIsKnown) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
   shell.read(BusRead::receive_under_way, kHostMemory.data(), 32);
-  shell.dma_write(64);
+  shell.dma_write(kHostMemory.data(), 64);
   EXPECT_GT(in_ns(shell.finished()), 1000 + 200);
 }
 
@@ -248,7 +248,7 @@ TEST(Shell, EveryReadAndWriteHasAPrice) {
   for (const nic::BusWrite what : {nic::BusWrite::atomic, nic::BusWrite::work_under_way, nic::BusWrite::saved_response,
                                    nic::BusWrite::reorder_note, nic::BusWrite::retry}) {
     Shell shell(chip(), 16, 1);
-    shell.write(what, 32);
+    shell.write(what, kHostMemory.data(), 32);
     EXPECT_EQ(shell.bus().bytes(), 24U + 32) << static_cast<int>(what);
   }
 }
@@ -266,7 +266,7 @@ TEST(Shell, AnAnswerBeginsWhenWhatIsAskedForIsKnown) {
 TEST(Shell, ACompletionIsNotSeenBeforeItsPayload) {
   Shell shell(chip(), 16, 1);
   shell.begin(0, 0);
-  shell.dma_write(4096);
+  shell.dma_write(kHostMemory.data(), 4096);
   EXPECT_GE(shell.complete(), shell.finished());
   EXPECT_GT(in_ns(shell.finished()), 200 + 300);
 }

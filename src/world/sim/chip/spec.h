@@ -19,6 +19,7 @@ struct PcieSpec {
   Time read_jitter = 0;                  // that a request takes more or less, drawn evenly
   Time write_latency = 0;                // from the card to what the host sees
   Time doorbell_latency = 0;             // from the store to the card
+  Time command_time = 0;                 // that a read or write of payload keeps the engine for its direction busy
 };
 
 struct CacheSpec {
@@ -32,6 +33,21 @@ struct CacheSpec {
 enum class UnderWay : std::uint8_t {
   host_memory,  // nothing is kept: it is read when something is heard of it, and changes are written
   on_chip,      // the card keeps it
+};
+
+// Kernels on the card. They run at the chip's clock.
+struct KernelSpec {
+  std::uint32_t datapath_bytes = 0;  // that a kernel takes in a cycle; 0: any number
+  std::uint32_t step_cycles = 0;     // of latency, from what a step is given to what it asks for or says
+  // What a kernel has written and the bus has not taken yet; with more it waits. 0: it never does.
+  std::uint32_t write_buffer_bytes = 0;
+};
+
+// Translations of large pages, all of them on chip: what they do not reach cannot be registered, and no access goes
+// across the end of a page.
+struct TlbSpec {
+  std::uint32_t entries = 0;  // 0: the card has no such table
+  std::uint64_t page_bytes = 2U << 20;
 };
 
 struct ChipSpec {
@@ -56,6 +72,8 @@ struct ChipSpec {
   std::uint32_t stateless_reads = 0;
   std::uint32_t capability_cycles = 0;  // from a capability to its MAC; the unit is a pipeline and keeps nobody waiting
   std::uint32_t rule_cycles = 0;        // of a stateful card's registry: from a key to what it opens
+  KernelSpec kernels{};
+  TlbSpec tlb{};
   std::uint64_t sram_bytes = 0;         // what the chip has; a profile that needs more is refused
 
   std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
