@@ -177,8 +177,7 @@ void FetchClient::call(Time& at, std::uint32_t end) {
                                       .key_mask = 1,
                                       .value_position = kValueWord,
                                       .next_position = kNextWord};
-  const kernels::GetCall in_table{.entry = server.address + element_at(f.element),
-                                  .key = f.element + std::uint64_t{1}};
+  const kernels::GetCall in_table{.entry = server.address + element_at(f.element), .key = f.element + std::uint64_t{1}};
   const kernels::ConsistentCall object{.address = server.address + object_at(setting_, remote_end(end)),
                                        .bytes = setting_.bytes + kChecksum};
   struct Parameters {

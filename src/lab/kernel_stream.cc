@@ -116,10 +116,9 @@ void KernelStream::call(Time& at, std::uint32_t end, bool finish) {
   const kernels::ShuffleCall shuffle{.ask = ask, .partitions = setting_.partitions, .partitions_at = memory};
   const kernels::DistinctCall distinct{.ask = ask, .stream_at = memory, .stream_room = stream_memory(setting_)};
   const bool shuffles = setting_.stream_kernel == StreamKernel::shuffle;
-  const nic::CallHead head{
-      .address = finish ? station_.address + buffer_bytes(setting_) * end + answer_offset() : 0,
-      .key = station_.key.raw(),
-      .room = finish ? static_cast<std::uint32_t>(kAnswerBytes - 64) : 0};
+  const nic::CallHead head{.address = finish ? station_.address + buffer_bytes(setting_) * end + answer_offset() : 0,
+                           .key = station_.key.raw(),
+                           .room = finish ? static_cast<std::uint32_t>(kAnswerBytes - 64) : 0};
   const std::array<nic::Fragment, 2> pieces{{fragment(head), shuffles ? fragment(shuffle) : fragment(distinct)}};
   post(at, end,
        {.id = end,

@@ -158,7 +158,8 @@ TEST(Plan, SettingsThatDoNotGoTogetherAreRefused) {
   refused(base + "depth = 8\nsignal_every = 9" + series, 7, "signal_every is 9, and only 8 are under way (depth)");
   refused(base + "inline_bytes = 1024\nmax_inline = 512" + series, 7, "the card's max_inline is");
   refused(base + "dialect = 'roce'\ncongestion = 'dctcp'" + series, 7, "roce has no congestion control here");
-  refused(base + "pattern = 'ping_pong'\noperation = 'write'" + series, 7, "ping_pong is for SENDs between two hosts");
+  refused(base + "pattern = 'ping_pong'\noperation = 'read'" + series, 7,
+          "ping_pong is for SENDs, or WRITEs, between two hosts");
   refused(base + "qps = 10001" + series, 6, "10001 queue pairs, and the card has room for 10000 (max_qps)");
   refused(base + "qps = 8" + series + "[quick]\nclients = 9", 6, "8 queue pairs for 9 clients");
 }

@@ -47,6 +47,8 @@ constexpr std::array kFields{
           count, [](auto& p) -> auto& { return p.chip.packet_cycles; }, 0, 1e6),
     field("doorbell_carries_work", "the first entry of an idle queue comes with its doorbell",
           truth, [](auto& p) -> auto& { return p.chip.doorbell_carries_work; }),
+    field("posts_on_chip", "each post is a store with its whole entry, which the card keeps until it is done",
+          truth, [](auto& p) -> auto& { return p.chip.posts_on_chip; }),
     field("completion_bytes", "of a completion entry",
           size, [](auto& p) -> auto& { return p.chip.completion_bytes; }, 0, 4096),
     field("misses_under_way", "reads of contexts, work entries and translations that were not on chip; 0: no limit",

@@ -187,7 +187,7 @@ class Measurement {
       const nic::MessageOpcodes opcodes =
           read ? nic::MessageOpcodes{wire::Opcode::rc_read_response_first, wire::Opcode::rc_read_response_middle,
                                      wire::Opcode::rc_read_response_last, wire::Opcode::rc_read_response_only}
-               : nic::rc_opcodes(calls  ? nic::WorkKind::rpc_write
+               : nic::rc_opcodes(calls   ? nic::WorkKind::rpc_write
                                  : write ? nic::WorkKind::write
                                          : nic::WorkKind::send);
       const auto opcode = static_cast<std::uint8_t>(opcodes.at(starts, ends));

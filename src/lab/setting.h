@@ -60,7 +60,7 @@ struct Setting {
   std::uint32_t depth = 16;         // messages under way for each queue pair
   std::uint32_t receive_depth = 0;  // receives posted for each queue pair; 0: twice depth, or twice a call
   std::uint32_t signal_every = 1;
-  std::uint32_t call_messages = 3;  // of a call, in rpc and parameter_server
+  std::uint32_t call_messages = 3;                      // of a call, in rpc and parameter_server
   FetchFrom structure = FetchFrom::object;              // that is fetched from,
   bool by_kernel = false;                               //   by calls of a kernel, or else by READs
   std::uint32_t elements = 8;                           // of a list or table
@@ -68,7 +68,7 @@ struct Setting {
   StreamKernel stream_kernel = StreamKernel::distinct;  // of the server, that takes RPC WRITEs
   std::uint32_t partitions = 1024;                      // of shuffle
   std::uint64_t work_bits_per_second = 0;  // that a thread works on a message, before it posts it or after a READ
-  std::uint32_t group_size = 0;     // connections that take turns with others in groups (group_schedule.h); 0: none do
+  std::uint32_t group_size = 0;  // connections that take turns with others in groups (group_schedule.h); 0: none do
   Time group_slot = microseconds(20);  // how long it is a group's turn
   std::uint32_t ack_timeout = 14;      // 4.096 us times 2 to the power of it, IBA 9.7.6.1.3: perftest's default, 67 ms
   std::uint32_t inline_bytes = 0;      // messages up to this size travel in their work entry
@@ -79,7 +79,7 @@ struct Setting {
   // Messages, all queue pairs together: those that are measured, and those before. 0: enough for every queue pair to
   // have had several turns.
   std::uint64_t messages = 0, warm_up_messages = 0;
-  std::uint64_t total_bytes = 0;  // not 0: so many bytes of messages are measured, instead
+  std::uint64_t total_bytes = 0;        // not 0: so many bytes of messages are measured, instead
   Time time_limit = milliseconds(500);  // of simulated time; a run that has not ended by then has failed
   std::uint64_t seed = 1;
 };
@@ -99,7 +99,8 @@ struct Setting {
 [[nodiscard]] inline std::uint32_t send_entries(const Setting& s) {
   constexpr std::uint32_t kUnacknowledged = 8;
   if (calls(s)) return 4 * s.call_messages;
-  const bool polls = s.pattern == Pattern::fetch || (s.pattern == Pattern::ping_pong && s.operation == Operation::write);
+  const bool polls =
+      s.pattern == Pattern::fetch || (s.pattern == Pattern::ping_pong && s.operation == Operation::write);
   return s.depth + (polls || calls_kernels(s) ? kUnacknowledged : 0);
 }
 [[nodiscard]] inline std::uint64_t link_rate(const Setting& s) {

@@ -72,7 +72,8 @@ std::string validate_kernels(const Setting& s) {
 std::string validate_tlb(const Setting& s) {
   const sim::TlbSpec& tlb = s.profile.chip.tlb;
   if (tlb.entries == 0) return {};
-  if (!std::has_single_bit(tlb.page_bytes)) return fmt::format("tlb.page_bytes is a power of two, not {}", tlb.page_bytes);
+  if (!std::has_single_bit(tlb.page_bytes))
+    return fmt::format("tlb.page_bytes is a power of two, not {}", tlb.page_bytes);
   const std::uint32_t each = (s.qps + s.clients - 1) / s.clients;
   const std::uint64_t most = std::max(memory_bytes(s, true, s.qps), memory_bytes(s, false, each));
   if (most <= tlb.entries * tlb.page_bytes) return {};

@@ -97,9 +97,9 @@ struct HostEvent {
 // is stated, and does not compile with a world that lacks a method of it (check_capabilities).
 struct Capabilities {
   bool bursts = false;  // consecutive packets leave as one, and payloads may stay in host memory for the peer to fetch
-  bool timed_turns = false;  // a queue pair's turn takes time
-  bool clock = false;        // the time takes a while to read: the world may tell the card kAsk instead
-  bool journal = false;      // the world records what the card refuses, with the packet that is to blame
+  bool timed_turns = false;    // a queue pair's turn takes time
+  bool clock = false;          // the time takes a while to read: the world may tell the card kAsk instead
+  bool journal = false;        // the world records what the card refuses, with the packet that is to blame
   bool timed_kernels = false;  // steps of kernels take time
 };
 
@@ -187,7 +187,8 @@ consteval bool check_capabilities() {
   static_assert(!W::kCapabilities.timed_turns || TimesTurns<W>, "a world with timed turns has those of TimesTurns");
   static_assert(!W::kCapabilities.clock || HasClock<W>, "a world with a clock has look_at_clock()");
   static_assert(!W::kCapabilities.journal || KeepsJournal<W>, "a world with a journal has refused()");
-  static_assert(!W::kCapabilities.timed_kernels || TimesKernels<W>, "a world with timed kernels has those of TimesKernels");
+  static_assert(!W::kCapabilities.timed_kernels || TimesKernels<W>,
+                "a world with timed kernels has those of TimesKernels");
   return true;
 }
 

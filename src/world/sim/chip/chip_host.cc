@@ -172,8 +172,9 @@ void ChipHost::ring(Time at, std::uint32_t slot) {
   const bool only_one = c.sq_posted - c.sq_next == 1;
   const bool carries = shell_.spec().doorbell_carries_work && only_one;
   if (carries) orders_[slot].carried = true;
+  shell_.overwritten(nic::ring_entry(c.sq, c.sq_posted - 1, c.sq_shift, c.sq_stride), c.sq_stride);
   if (estats_.watches(slot)) estats_.note(slot, c.sq_posted - 1, c.sq_posted, 0, at);
-  const std::uint32_t bytes = carries ? c.sq_stride : kDoorbellBytes;
+  const std::uint32_t bytes = carries || shell_.spec().posts_on_chip ? c.sq_stride : kDoorbellBytes;
   // Each store takes its time on the bus. But the card sees all that has been posted when it hears the first, and those
   // behind it tell it nothing: they need no event, unless each makes the card look for the context.
   const Time heard = shell_.bus().store(fabric_.now(), at, bytes, BusUse::doorbell);

@@ -87,7 +87,20 @@ class ChipHost {
 
  private:
   friend class ChipWorld;
-  enum class What : std::uint8_t { doorbell, dequeue, depart, reveal, loss, control, nak, go_on, post, alarm, thread, written };
+  enum class What : std::uint8_t {
+    doorbell,
+    dequeue,
+    depart,
+    reveal,
+    loss,
+    control,
+    nak,
+    go_on,
+    post,
+    alarm,
+    thread,
+    written
+  };
   static constexpr int kWhatShift = 28;
 
   // What the chip is about to do for a queue pair, though the card has done it already.

@@ -41,9 +41,7 @@ class ChipWorld {
     if (are_bytes_) std::memcpy(to, data.data(), data.size());
     written(to, data.size());
   }
-  void kernel_begins(nic::KernelInstance& i) {
-    shell_.kernel_begins(i.of->number, i.of->kernel.instances, i.ready_at);
-  }
+  void kernel_begins(nic::KernelInstance& i) { shell_.kernel_begins(i.of->number, i.of->kernel.instances, i.ready_at); }
   void kernel_enters(nic::KernelInstance& i) {
     shell_.kernel_enters(i.ready_at, i.of_payload);
     are_bytes_ = true;

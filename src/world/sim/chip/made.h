@@ -1,5 +1,5 @@
-// What the card has made itself and not sent yet: entries of send queues for the answers of kernels, and the answers.
-// It still has them on chip, so what is sent of them for the first time need not be read. Pointers are compared and
+// What the card has made itself: entries of send queues for the answers of kernels, until something else is in their
+// place, and the answers, until they are sent. It still has them on chip, so they need not be read. Pointers are compared and
 // nothing else, so runs repeat wherever memory lies.
 #pragma once
 
@@ -17,7 +17,19 @@ class Made {
     const auto* begin = static_cast<const std::byte*>(at);
     ranges_.push_back({begin, begin + bytes});
   }
-  // How many of these bytes are here. They are not, from now on.
+  // How many of these bytes are here.
+  [[nodiscard]] std::size_t has(const void* at, std::size_t bytes) const {
+    const auto* from = static_cast<const std::byte*>(at);
+    const std::less<const std::byte*> before;
+    std::size_t here = 0;
+    for (const Range& range : ranges_) {
+      const auto* begin = std::max(range.begin, from, before);
+      const auto* end = std::min(range.end, from + bytes, before);
+      if (before(begin, end)) here += static_cast<std::size_t>(end - begin);
+    }
+    return here;
+  }
+  // The same, and they are here no longer.
   std::size_t take(const void* at, std::size_t bytes) {
     const auto* from = static_cast<const std::byte*>(at);
     const auto* to = from + bytes;

@@ -62,6 +62,8 @@ class Shell {
   // The first entry of this turn's queue came with its doorbell: that many bytes need not be fetched. A stateless post
   // brings all of its entries.
   void carried(std::size_t bytes) { carried_ = bytes; }
+  // The host has written there: what the card had made of it is gone.
+  void overwritten(const void* at, std::size_t bytes) { (void)made_.take(at, bytes); }
 
   // -- what it asks for on the way --
   void touch_context(std::uint32_t slot) {
@@ -81,7 +83,9 @@ class Shell {
       case answer:
         if (const std::size_t rest = bytes - made_.take(from, bytes); rest != 0) read_payload(from, rest);
         return;
-      case work: return at_hand_.take(from, bytes) ? read_work(bytes - made_.take(from, bytes)) : void();
+      case work:
+        if (spec_.posts_on_chip) return;
+        return at_hand_.take(from, bytes) ? read_work(bytes - made_.has(from, bytes)) : void();
       case receive: return at_hand_.take(from, bytes) ? fetch_entry(bytes, BusUse::receive) : void();
       case receive_order: return fetch(bytes, BusUse::receive);
       case ahead: bus_.read(now_, cursor_, bytes, BusUse::work); return;

@@ -59,6 +59,7 @@ struct ChipSpec {
 
   PcieSpec pcie{};
   bool doorbell_carries_work = false;  // the first entry of an idle queue comes with its doorbell (write-combining)
+  bool posts_on_chip = false;  // each post is a store with its whole entry, and the card keeps that until it is done
   std::uint32_t completion_bytes = 64;
 
   CacheSpec contexts{};
@@ -74,7 +75,7 @@ struct ChipSpec {
   std::uint32_t rule_cycles = 0;        // of a stateful card's registry: from a key to what it opens
   KernelSpec kernels{};
   TlbSpec tlb{};
-  std::uint64_t sram_bytes = 0;         // what the chip has; a profile that needs more is refused
+  std::uint64_t sram_bytes = 0;  // what the chip has; a profile that needs more is refused
 
   std::uint32_t transmit_buffer_bytes = 0, receive_buffer_bytes = 0;
   bool pause = false;  // PFC: a receive buffer that fills pauses the peer; without it, what does not fit is dropped
