@@ -53,8 +53,8 @@ constexpr std::array kFields{
     field("operation", "what is posted; rpc_write: payload for a kernel of the server (stream_kernel)",
           kOperations, [](auto& s) -> auto& { return s.operation; }),
     field("pattern", "stream: every queue pair keeps depth messages under way; ping_pong: a message, then its answer; "
-          "rpc: call_messages, then one that answers them; parameter_server: nobody is answered before all have called; "
-          "fetch: something out of the server's memory (structure), then the next",
+          "rpc: call_messages, then one that answers them; parameter_server: nobody is answered before all have "
+          "called; fetch: something out of the server's memory (structure), then the next",
           kPatterns, [](auto& s) -> auto& { return s.pattern; }),
     field("bytes", "of a message",
           size, [](auto& s) -> auto& { return s.bytes; }, 1, 1U << 30),

@@ -1,7 +1,7 @@
 // The simulated world as a card on a chip sees it: everything it asks for has its price (shell.h). Payloads of host
 // memory are lengths: that bytes arrive as they were sent is shown elsewhere, by the same card. Payloads that a card
-// acts on are bytes: what it has written itself (StaR's control packets), and what kernels are called with, are fed, and
-// answer in one packet. What kernels write is written.
+// acts on are bytes: what it has written itself (StaR's control packets), and what kernels are called with, are fed,
+// and answer in one packet. What kernels write is written.
 #pragma once
 
 #include <cstddef>

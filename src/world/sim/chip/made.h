@@ -1,6 +1,6 @@
 // What the card has made itself: entries of send queues for the answers of kernels, until something else is in their
-// place, and the answers, until they are sent. It still has them on chip, so they need not be read. Pointers are compared and
-// nothing else, so runs repeat wherever memory lies.
+// place, and the answers, until they are sent. It still has them on chip, so they need not be read. Pointers are
+// compared and nothing else, so runs repeat wherever memory lies.
 #pragma once
 
 #include <algorithm>

@@ -157,7 +157,7 @@ class Shell {
     cursor_ = occupied_ = std::max(cursor_, ready_at);
     in_kernel_ = true;
   }
-  // `bytes`: that it is given. What it has read it takes in as it comes; packets have been stored, because of their ICRC.
+  // `bytes`: that it is given. What it has read it takes in as it comes; packets have been stored, for their ICRC.
   void kernel_step(std::uint32_t kernel, std::size_t bytes, bool is_read) {
     const std::uint32_t width = spec_.kernels.datapath_bytes;
     const std::uint32_t beats = width == 0 ? 1 : (static_cast<std::uint32_t>(bytes) + width - 1) / width;
