@@ -39,6 +39,7 @@ enum weftdv_qp_init_attr_mask {
   WEFTDV_QP_INIT_ATTR_STAR_ROLE = 1 << 0,
   WEFTDV_QP_INIT_ATTR_SERVES_CALLS = 1 << 1,  // the peer may call kernels of this device
   WEFTDV_QP_INIT_ATTR_CALLS = 1 << 2,         // this program calls kernels of the peer's device
+  WEFTDV_QP_INIT_ATTR_LOCAL_CALLS = 1 << 3,   // this program calls kernels of this device, and they may send this way
 };
 
 // Only what comp_mask names counts.
@@ -46,6 +47,7 @@ struct weftdv_qp_init_attr {
   uint64_t comp_mask;
   enum weftdv_star_role star_role;
   uint32_t serves_calls;  // so many at once: 1 ... 1024; each takes 16 KB
+  uint32_t local_calls;   // so many posted at once: 1 ... 1024; each takes 21 KB, and lets four sends be under way
 };
 
 // As ibv_create_qp_ex(), and what `weft` says besides; null: nothing. NULL and errno: EOPNOTSUPP if the device is not
@@ -102,6 +104,42 @@ struct weftdv_rpc_write {
 // that is too busy to say.
 int weftdv_post_rpc(struct ibv_qp* qp, const struct weftdv_rpc* call);
 int weftdv_post_rpc_write(struct ibv_qp* qp, const struct weftdv_rpc_write* payload);
+
+// ---- calls of this device's own kernels
+
+// A kernel does for this program what it does for peers, with this program's memory, and may send to peers: WRITEs by
+// this queue pair, or by others of its protection domain that were made for local calls. So it works on what leaves.
+// Calls and payload of a queue pair are carried out in the order of posting, one after the other, and apart from its
+// send queue: what they send is posted there when they send it, behind what the program has posted by then.
+struct weftdv_local_rpc {
+  uint64_t wr_id;
+  uint64_t opcode;
+  uint32_t lkey;  // the memory that the kernel may use
+  const void* parameters;
+  uint32_t parameter_bytes;  // at most 4096; they are copied
+  unsigned int send_flags;   // IBV_SEND_SIGNALED
+  // Where the answer goes: a weft_reply_head, and what the kernel says. Length 0: no answer is wanted.
+  uint64_t answer_addr;
+  uint32_t answer_lkey;
+  uint32_t answer_length;
+};
+// Payload for a kernel, of any length.
+struct weftdv_local_rpc_write {
+  uint64_t wr_id;
+  uint64_t opcode;
+  uint32_t lkey;
+  struct ibv_sge* sg_list;  // at most 32
+  int num_sge;
+  unsigned int send_flags;  // IBV_SEND_SIGNALED
+};
+
+// 0 or errno, as ibv_post_send(); EOPNOTSUPP: the queue pair was not made for local calls. The completion
+// (IBV_WC_RDMA_WRITE) of a call says that the answer is there, and that all that the kernel has sent has arrived; that of
+// payload, that the kernel has taken it. With an error completes, and breaks the queue pair: payload or an answer in
+// memory that its key does not open (IBV_WC_LOC_PROT_ERR), and payload for a kernel that does not exist, or has no
+// instance free (IBV_WC_LOC_QP_OP_ERR). All else is said in the answer.
+int weftdv_post_local_rpc(struct ibv_qp* qp, const struct weftdv_local_rpc* call);
+int weftdv_post_local_rpc_write(struct ibv_qp* qp, const struct weftdv_local_rpc_write* payload);
 
 #ifdef __cplusplus
 }

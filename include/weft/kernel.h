@@ -35,16 +35,34 @@ enum weft_kernel_next {
   WEFT_KERNEL_WAIT,    // payload, or a call; one that is being answered has its answer
   WEFT_KERNEL_DONE,    // nothing: the call has its answer, and the state is gone
   WEFT_KERNEL_FAILED,  // nothing, and the caller is told so
+  WEFT_KERNEL_RETRY,   // this step again, when there is room for what weft_kernel_send() found none for, with what is
+                       // left of its input behind `taken`
 };
 
 enum { WEFT_KERNEL_MOST_READ = 4096, WEFT_KERNEL_MOST_REPLY = 4096 };  // bytes, of one step
+enum { WEFT_KERNEL_MOST_SEND = 4096 };                                 // bytes, of one send
 
 struct weft_kernel_step;
 
-// What else a step may do; see weft_kernel_write() and weft_kernel_reply().
+// Where a send goes: memory of the peer of one of this device's queue pairs, which is of the protection domain of the
+// one that the call was posted to, and was made for local calls as well.
+struct weft_kernel_target {
+  uint64_t address;
+  uint32_t key;  // the peer's
+  uint32_t qpn;  // 0: the one that the call was posted to
+};
+enum weft_kernel_sent {
+  WEFT_KERNEL_SENT,
+  WEFT_KERNEL_FULL,     // not now: as much is under way as may be
+  WEFT_KERNEL_REFUSED,  // it may not, the caller is told so, and this step was the last
+};
+
+// What else a step may do; see weft_kernel_write(), weft_kernel_reply() and weft_kernel_send().
 struct weft_kernel_port {
   bool (*write)(struct weft_kernel_step* step, uint64_t address, const void* data, uint32_t bytes);
   bool (*reply)(struct weft_kernel_step* step, const void* data, uint32_t bytes);
+  enum weft_kernel_sent (*send)(struct weft_kernel_step* step, const struct weft_kernel_target* to, const void* data,
+                                uint32_t bytes);
 };
 
 struct weft_kernel_step {
@@ -53,12 +71,14 @@ struct weft_kernel_step {
   const void* input;
   uint32_t input_bytes;
   bool last;        // payload: nothing follows of this RPC WRITE
+  bool is_local;    // the program of this host calls, and not the peer
   uint64_t offset;  // payload: where in the RPC WRITE
   void* state;      // zeros when it begins; aligned for anything
   uint64_t opcode;  // that is called
 
   uint64_t read_address;  // weft_kernel_read()'s
   uint32_t read_bytes;
+  uint32_t taken;  // to be said with WEFT_KERNEL_RETRY: bytes of the input that are done with
 
   const struct weft_kernel_port* port;
   void* card;  // the port's
@@ -80,6 +100,12 @@ static inline bool weft_kernel_write(struct weft_kernel_step* step, uint64_t add
 // was the last.
 static inline bool weft_kernel_reply(struct weft_kernel_step* step, const void* data, uint32_t bytes) {
   return step->port->reply(step, data, bytes);
+}
+// A WRITE to a peer, of at most WEFT_KERNEL_MOST_SEND bytes, which are copied. Only for kernels that are called by the
+// program of this host (is_local). Full: say how much of the input is `taken`, and return WEFT_KERNEL_RETRY.
+static inline enum weft_kernel_sent weft_kernel_send(struct weft_kernel_step* step, const struct weft_kernel_target* to,
+                                                     const void* data, uint32_t bytes) {
+  return step->port->send(step, to, data, bytes);
 }
 
 // A kernel of this op-code is called by all that no other kernel has.
@@ -112,6 +138,9 @@ enum weft_call_outcome {
   WEFT_CALL_STOPPED,         // it took more steps than it may
   WEFT_CALL_DENIED,          // it wanted memory that the call's key does not open
   WEFT_CALL_TOO_LONG,        // the answer did not fit in the room for it
+  // Of local calls alone:
+  WEFT_CALL_BUSY,         // as many are under way as the kernel has instances
+  WEFT_CALL_UNDELIVERED,  // a queue pair that it has sent on has broken
 };
 
 // How an answer begins. It is written after all that follows it, in one piece if its address is a multiple of eight:

@@ -42,6 +42,8 @@ struct QueuePairOptions {
   // program may call the peer's.
   std::uint32_t serves_calls = 0;
   bool calls = false;
+  // RC without a role: so many local calls at once (Verb::local_rpc), at most 1024; what they send may go this way.
+  std::uint32_t local_calls = 0;
 };
 
 enum class QpState : std::uint8_t {

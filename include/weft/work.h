@@ -61,6 +61,11 @@ enum class Verb : std::uint8_t {
   bind_window,       // opens a window
   rpc,        // RC: calls a kernel of the peer's (weft/kernel.h) by a weft_call_head and parameters, of one packet
   rpc_write,  // RC: payload of any length for a kernel of the peer's
+  // RC: the same for kernels of this device, by a queue pair that has local calls. The call's head and its parameters are
+  // `inline_data`, of any memory and at most 4096 bytes behind the head; `remote` has the op-code, and the key of this
+  // program's memory that the kernel may use. Apart from the send queue, and in the order of posting.
+  local_rpc,
+  local_rpc_write,
 };
 [[nodiscard]] std::string_view text(Verb verb);
 
@@ -93,7 +98,7 @@ struct WorkRequest {
   std::uint64_t id = 0;  // comes back in the completion
   Verb verb = Verb::send;
   OneOrMore<Sge> local{};               // gathered from for send and write, scattered to for read and atomics
-  RemoteAddress remote{};               // write, read, atomics; rpc, rpc_write: the op-code, and what may be used there
+  RemoteAddress remote{};               // write, read, atomics; calls: the op-code, and what may be used there
   bool signaled = true;                 // false: completes silently, unless it fails
   bool solicited = false;               // raises an event for who waits for solicited completions only
   bool fence = false;                   // not before all READs and atomics posted earlier are done

@@ -247,8 +247,8 @@ Error Device::judge_qp(Domain domain, const QpOptions& o) const {
   if (l.inline_bytes > config_.max_inline) return Error::limit_exceeded;
   if (o.role != StarRole::none && o.service != wire::Service::rc) return Error::not_supported;
   if (has_kernels(o) && (o.service != wire::Service::rc || o.role != StarRole::none)) return Error::not_supported;
-  if (o.serves_calls > kMostCalls) return Error::limit_exceeded;
-  if (o.serves_calls != 0 && l.send_entries + 2 * o.serves_calls > config_.max_queue_entries) {
+  if (o.serves_calls > kMostCalls || o.local_calls > kMostCalls) return Error::limit_exceeded;
+  if (serves_kernels(o) && l.send_entries + kernel_entries(o) > config_.max_queue_entries) {
     return Error::limit_exceeded;
   }
   if (o.role != StarRole::stateless) return Error::none;
@@ -335,7 +335,7 @@ Result<QueuePair*> Device::create_qp(Domain domain, const QpOptions& wanted) {
   QpOptions options = wanted;
   if (options.role == StarRole::none && options.service == wire::Service::rc) options.role = config_.role;
   if (const Error e = judge_qp(domain, options); e != Error::none) return fail(e);
-  if (options.serves_calls != 0) begin_kernels();
+  if (serves_kernels(options)) begin_kernels();
   QueuePair* made = nullptr;
   if (options.role == StarRole::stateless) {
     const auto stateless = create_stateless(domain, options);

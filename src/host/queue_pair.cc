@@ -59,8 +59,8 @@ void QueuePair::make_rings() {
   const std::size_t send_stride = nic::entry_stride<nic::Work>(l.send_sges, l.inline_bytes);
   const std::size_t receive_stride = nic::entry_stride<nic::Receive>(l.receive_sges, 0);
   options_.limits.send_entries = std::bit_ceil(std::max(l.send_entries, 1U));
-  if (options_.serves_calls != 0) {
-    calls_ = std::make_unique<nic::KernelServer>(options_.serves_calls);
+  if (serves_kernels(options_)) {
+    calls_ = std::make_unique<nic::KernelServer>(qpn_.raw(), options_.serves_calls, options_.local_calls);
     // The program's half of the ring, of which it may have to leave some to the card for a while.
     options_.limits.send_entries = std::bit_ceil(options_.limits.send_entries + calls_->places());
   }
@@ -74,7 +74,7 @@ void QueuePair::make_rings() {
 }
 
 QueuePair::~QueuePair() {
-  if (calls_) calls_->abandon();
+  end_kernels();
   release_recovery();
   release_held_receive();
   options_.send_cq->purge(qpn_);
@@ -141,7 +141,7 @@ void QueuePair::reset() {
   knows_of_kernels_ = false;
   c.serves = calls_ ? 1 : 0;
   c.calls = calls_.get();
-  if (calls_) calls_->abandon();
+  end_kernels();
   c.sq_shift = static_cast<std::uint8_t>(std::countr_zero(options_.limits.send_entries) + c.serves);
   c.rq = rq_.data();
   c.rq_stride = receive_stride;
@@ -181,6 +181,18 @@ void QueuePair::release_taken() {
   for (std::uint32_t i = s.ripened; i != s.begun; ++i) {
     if (s.at(i).takes_receive) srq.free[srq.free_count++] = s.at(i).receive;
   }
+}
+
+// Calls are forgotten. Other queue pairs' local calls may have sent something here, or wait to do so.
+void QueuePair::end_kernels() {
+  if (!calls_) return;
+  calls_->local().clear();
+  calls_->abandon([&](std::uint32_t qpn, std::uint32_t serial) {
+    nic::Context* c = device_.card_.contexts.find(wire::Qpn(qpn));
+    if (c == nullptr || c->calls == nullptr || c == context_) return;
+    if (serial != 0) c->calls->end_of_send(serial, false);
+    if (c->calls->has_turn) device_.ring(*c);
+  });
 }
 
 bool QueuePair::awaits_kernels() const {

@@ -38,12 +38,19 @@ struct QpOptions {
   // RC: the peer may call this card's kernels, so many at once; the peer is a card whose kernels may be called; and the
   // program wants to call them, if it turns out to be one (QueuePair::learn_of_kernels).
   std::uint32_t serves_calls = 0;
+  // RC: the program may call this card's own kernels on it, so many at once, and such calls may send on it.
+  std::uint32_t local_calls = 0;
   bool may_call = false, wants_to_call = false;
 };
 
 // Kernels are called in roce and srnic alone.
 [[nodiscard]] inline bool has_kernels(const QpOptions& o) {
-  return o.serves_calls != 0 || o.may_call || o.wants_to_call;
+  return o.serves_calls != 0 || o.local_calls != 0 || o.may_call || o.wants_to_call;
+}
+[[nodiscard]] inline bool serves_kernels(const QpOptions& o) { return o.serves_calls != 0 || o.local_calls != 0; }
+// Entries of the send queue that are the card's: for what kernels answer and send.
+[[nodiscard]] inline std::uint32_t kernel_entries(const QpOptions& o) {
+  return 2 * o.serves_calls + nic::KernelServer::kSendsOfALocalCall * o.local_calls;
 }
 
 // A stateless side has no shared receive queue, and what its entries name has to fit into a packet.
@@ -112,6 +119,9 @@ class QueuePair {
   // It wants to call the peer's kernels, knows who that is, and has not been told whether it has any.
   [[nodiscard]] bool awaits_kernels() const;
   void learn_of_kernels(bool may_call);
+  // A call of a kernel of this card, or payload for one. Whoever posts it sees to the doorbell.
+  [[nodiscard]] Error write_local_call(const LocalRequest& request);
+  [[nodiscard]] Error post_local_call(const LocalRequest& request);
 
   // An undecided connection speaks this from now on; any other has made its choice.
   void decide(nic::Dialect dialect);
@@ -180,6 +190,7 @@ class QueuePair {
   void leave_peer();
   void join_peer();
   void release_recovery();
+  void end_kernels();
   void mark_capable();
   void start_sending(wire::Psn psn);
   void keep_saved(std::uint8_t wanted);

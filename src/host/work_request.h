@@ -5,6 +5,7 @@
 #include <span>
 
 #include "nic/formats.h"
+#include "nic/kernels/kernel.h"
 #include "nic/memory/memory.h"
 #include "nic/world.h"
 #include "wire/types.h"
@@ -30,6 +31,17 @@ struct WorkRequest {
   wire::Qpn remote_qpn{};
   wire::Qkey remote_qkey{};
   nic::WindowBinding binding{};  // bind_window
+};
+
+// A call of a kernel of this card, or payload for one.
+struct LocalRequest {
+  std::uint64_t id = 0, opcode = 0;
+  bool is_payload = false;
+  bool signaled = true;
+  wire::Key key{};                             // what the kernel may use of this program's memory
+  nic::CallHead answer{};                      // of a call: where its answer goes, and key and room there
+  std::span<const nic::Fragment> parameters{};  // of a call; they are copied
+  std::span<const nic::Sge> payload{};
 };
 
 struct ReceiveRequest {

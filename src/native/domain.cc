@@ -53,6 +53,7 @@ Result<QueuePair> Domain::create_queue_pair(const QueuePairOptions& o) {
                                 .srq = o.srq != nullptr ? Inside::id(*o.srq) : nullptr,
                                 .role = static_cast<host::StarRole>(o.role),
                                 .serves_calls = o.serves_calls,
+                                .local_calls = o.local_calls,
                                 .may_call = o.calls};
   auto made = native::adopt<QueuePair>(*device_, device_->device->create_qp(id_, options));
   if (made) Inside::set_first_psn(*made, native::theirs(device_->device->random_psn()));

@@ -24,11 +24,16 @@ namespace weft::native {
 static_assert(sizeof(weft_kernel_step) == sizeof(nic::KernelStep));
 static_assert(WEFT_SAME_PLACE(event) && WEFT_SAME_PLACE(qpn) && WEFT_SAME_PLACE(input) && WEFT_SAME_PLACE(input_bytes));
 static_assert(WEFT_SAME_PLACE(last) && WEFT_SAME_PLACE(offset) && WEFT_SAME_PLACE(state) && WEFT_SAME_PLACE(opcode));
+static_assert(WEFT_SAME_PLACE(is_local) && WEFT_SAME_PLACE(taken));
 static_assert(WEFT_SAME_PLACE(read_address) && WEFT_SAME_PLACE(read_bytes));
 static_assert(WEFT_SAME_PLACE(port) && WEFT_SAME_PLACE(card));
 #undef WEFT_SAME_PLACE
 static_assert(sizeof(weft_kernel_port) == sizeof(nic::KernelPort) &&
-              offsetof(weft_kernel_port, reply) == offsetof(nic::KernelPort, reply));
+              offsetof(weft_kernel_port, reply) == offsetof(nic::KernelPort, reply) &&
+              offsetof(weft_kernel_port, send) == offsetof(nic::KernelPort, send));
+static_assert(sizeof(weft_kernel_target) == sizeof(nic::KernelTarget) &&
+              offsetof(weft_kernel_target, key) == offsetof(nic::KernelTarget, key) &&
+              offsetof(weft_kernel_target, qpn) == offsetof(nic::KernelTarget, qpn));
 static_assert(sizeof(weft_kernel_next) == sizeof(nic::KernelNext));
 
 template <class A, class B>
@@ -39,12 +44,16 @@ static_assert(same_number(WEFT_KERNEL_CALL, nic::KernelEvent::call));
 static_assert(same_number(WEFT_KERNEL_MORE, nic::KernelEvent::again));
 static_assert(same_number(WEFT_KERNEL_READ, nic::KernelNext::read));
 static_assert(same_number(WEFT_KERNEL_FAILED, nic::KernelNext::failed));
+static_assert(same_number(WEFT_KERNEL_RETRY, nic::KernelNext::retry));
+static_assert(same_number(WEFT_KERNEL_REFUSED, nic::KernelSent::refused));
+static_assert(same_number(WEFT_KERNEL_MOST_SEND, nic::KernelStep::kMostSend));
 static_assert(same_number(WEFT_KERNEL_MOST_READ, nic::KernelStep::kMostRead));
 static_assert(same_number(WEFT_KERNEL_MOST_REPLY, nic::KernelStep::kMostReply));
 static_assert(same_number(WEFT_KERNEL_ANY, nic::kAnyOpcode));
 static_assert(same_number(WEFT_CALL_COMPLETES, nic::CallHead::kCompletes));
 static_assert(same_number(WEFT_CALL_SUCCESS, nic::CallOutcome::success));
 static_assert(same_number(WEFT_CALL_TOO_LONG, nic::CallOutcome::too_long));
+static_assert(same_number(WEFT_CALL_UNDELIVERED, nic::CallOutcome::undelivered));
 
 static_assert(sizeof(weft_call_head) == sizeof(nic::CallHead) &&
               offsetof(weft_call_head, room) == offsetof(nic::CallHead, room) &&

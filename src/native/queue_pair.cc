@@ -1,5 +1,9 @@
 #include "weft/queue_pair.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "native/convert.h"
 #include "native/inside.h"
 
@@ -70,6 +74,34 @@ Result<> QueuePair::destroy(native::DeviceState& device, host::QueuePair* qp) {
 
 // ---- work -----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+Result<> post_local_call(host::QueuePair& qp, const WorkRequest& r, std::span<const nic::Fragment> pieces,
+                         std::span<const nic::Sge> sges) {
+  host::LocalRequest request{.id = r.id,
+                             .opcode = r.remote.address,
+                             .is_payload = r.verb == Verb::local_rpc_write,
+                             .signaled = r.signaled,
+                             .key = native::ours(r.remote.key)};
+  std::array<nic::Fragment, nic::kMaxSges> parameters{};
+  if (request.is_payload) {
+    if (!pieces.empty()) return refuse(Error::invalid_argument);
+    request.payload = sges;
+  } else {
+    // The head is a piece of its own, or the begin of the first one.
+    if (pieces.empty() || pieces[0].bytes < sizeof request.answer) return refuse(Error::invalid_argument);
+    std::memcpy(&request.answer, pieces[0].data, sizeof request.answer);
+    if (request.answer.flags != 0) return refuse(Error::not_supported);
+    std::copy(pieces.begin(), pieces.end(), parameters.begin());
+    parameters[0].data += sizeof request.answer;
+    parameters[0].bytes -= static_cast<std::uint32_t>(sizeof request.answer);
+    request.parameters = std::span(parameters).first(pieces.size());
+  }
+  return native::result_of(qp.post_local_call(request));
+}
+
+}  // namespace
+
 Result<> QueuePair::post(const WorkRequest& r) {
   if (device_ == nullptr) return refuse(Error::closed);
   native::Elements<nic::Sge> sges;
@@ -77,6 +109,8 @@ Result<> QueuePair::post(const WorkRequest& r) {
   const bool is_inline = !r.inline_data.empty();
   if (is_inline && !r.local.empty()) return refuse(Error::invalid_argument);  // which of the two?
   if (!sges.assign(r.local.list()) || !pieces.assign(r.inline_data.list())) return refuse(Error::invalid_argument);
+  if (r.verb > Verb::local_rpc_write) return refuse(Error::invalid_argument);
+  if (r.verb >= Verb::local_rpc) return post_local_call(*id_, r, pieces.span(), sges.span());
   const bool adds = r.verb == Verb::fetch_add;
   return native::result_of(id_->post_send({
       .id = r.id,

@@ -17,7 +17,7 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
   return i < N ? names[i] : "?";
 }
 
-constexpr std::array<std::string_view, 12> kVerbs{"SEND",
+constexpr std::array<std::string_view, 14> kVerbs{"SEND",
                                                   "SEND with immediate",
                                                   "SEND with invalidate",
                                                   "WRITE",
@@ -28,7 +28,9 @@ constexpr std::array<std::string_view, 12> kVerbs{"SEND",
                                                   "local invalidate",
                                                   "bind window",
                                                   "RPC",
-                                                  "RPC WRITE"};
+                                                  "RPC WRITE",
+                                                  "local RPC",
+                                                  "local RPC WRITE"};
 constexpr std::array<std::string_view, 15> kStatuses{"success",
                                                      "local length error",
                                                      "local queue pair operation error",
@@ -64,7 +66,7 @@ constexpr std::array<std::string_view, 10> kEvents{"completion",
                                                    "last receive reached",
                                                    "shared receive queue below its limit",
                                                    "shared receive queue broke"};
-static_assert(kVerbs.size() == static_cast<std::size_t>(Verb::rpc_write) + 1);
+static_assert(kVerbs.size() == static_cast<std::size_t>(Verb::local_rpc_write) + 1);
 static_assert(kStatuses.size() == static_cast<std::size_t>(CompletionStatus::fatal) + 1);
 static_assert(kKinds.size() == static_cast<std::size_t>(CompletionKind::receive_write_immediate) + 1);
 static_assert(kStates.size() == static_cast<std::size_t>(QpState::error) + 1);

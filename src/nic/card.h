@@ -34,6 +34,8 @@ class Card {
     if (c.state == QpState::sqe) [[unlikely]]
       return completions_.flush_sends(c);
     if (c.service == wire::Service::ud) return core_.schedule(c);
+    if (c.serves && Calls<W>::has_turn(c)) [[unlikely]]
+      core_.schedule(c);
     settle_account(core_, c);  // somebody may have left, and others may go
     with_transport(c, [&](auto& transport) {
       if (transport.ready(c)) core_.schedule(c);
@@ -308,7 +310,7 @@ class Card {
 
   Core<W> core_;
   Completions<W> completions_{core_};
-  Calls<W> calls_{core_};
+  Calls<W> calls_{core_, completions_};
   Roce<W> roce_{core_, completions_, calls_};
   Srnic<W> srnic_{core_, completions_, calls_};
   Datagrams<W> datagrams_{core_, completions_};

@@ -33,7 +33,7 @@ class Completions {
     ++c.sq_done;
     if (silent) return;
     if ((w.flags & WorkFlags::by_card) != 0) [[unlikely]]
-      return note_sent(c, w);
+      return note_sent(c, w, status == Status::success);
     if (status != Status::success) [[unlikely]]
       core_.count(Counter::req_cqe_error);
     Completion* done = core_.start_completion(c.send_cq);
@@ -152,8 +152,34 @@ class Completions {
     c.inbound = Inbound::none;
     c.saved_pending = 0;
     flush_out_of_order(c);
-    if (c.calls != nullptr) c.calls->abandon();
+    if (c.calls != nullptr) end_kernels(c);
     flush(c);
+  }
+  // A local call has ended. Unsignalled ones say so only when they failed.
+  [[gnu::noinline]] void finish_call(Context& c, Status status, Refusal reason, std::uint32_t bytes) {
+    LocalCalls& queue = c.calls->local();
+    const LocalCall& l = *queue.oldest();
+    const bool silent = status == Status::success && !c.signal_all && !l.signaled;
+    queue.finish();
+    if (silent) return;
+    if (status != Status::success) core_.count(Counter::req_cqe_error);
+    Completion* done = core_.start_completion(c.send_cq);
+    if (done == nullptr) return overflowed(c);
+    new (done) Completion{.id = l.id,
+                          .status = status,
+                          .kind = CompletionKind::write,
+                          .reason = reason,
+                          .bytes = bytes,
+                          .qpn = c.qpn,
+                          .when = core_.when(c.send_cq)};
+    core_.complete(c.send_cq, *done);
+  }
+  // The oldest local call cannot be carried out: as work that cannot be sent, it breaks the queue pair.
+  [[gnu::cold, gnu::noinline]] void fail_call(Context& c, Status status, Refusal reason) {
+    core_.refuse(reason);
+    if (c.broken_by == Refusal::none) c.broken_by = reason;
+    finish_call(c, status, reason, 0);
+    break_off(c);
   }
   // What came ahead of its turn will never have one. Entries of a shared receive queue come back to their owner.
   void flush_out_of_order(Context& c) {
@@ -189,11 +215,30 @@ class Completions {
   }
 
  private:
-  // An answer of a kernel has arrived, or never will: its place is free, and a call may go on that waited for it.
-  [[gnu::cold, gnu::noinline]] void note_sent(Context& c, const Work& w) {
+  // What a kernel has answered or sent has arrived, or never will: its place is free, and a call may go on that waited
+  // for it.
+  [[gnu::cold, gnu::noinline]] void note_sent(Context& c, const Work& w, bool arrived) {
     if (c.calls == nullptr) return;
-    c.calls->set_busy(static_cast<std::uint32_t>(w.id), false);
+    const auto place = static_cast<std::uint32_t>(w.id);
+    if (const KernelServer::Sender s = c.calls->end_send(place); s.serial != 0) {
+      wake_sender(s.qpn, s.serial, arrived);
+      c.calls->wake_waiters([&](std::uint32_t qpn) { wake_sender(qpn, 0, arrived); });
+      return;
+    }
+    c.calls->set_busy(place, false);
     if (c.calls->let_go_on() && c.state != QpState::error) core_.schedule(c);
+  }
+  // Something that a local call of this queue pair has sent has ended, or there is room to send more.
+  void wake_sender(std::uint32_t qpn, std::uint32_t serial, bool arrived) {
+    Context* c = core_.state.contexts.find(wire::Qpn(qpn));
+    if (c == nullptr || c->calls == nullptr || c->state == QpState::error) return;
+    if (serial != 0) c->calls->end_of_send(serial, arrived);
+    if (c->calls->has_turn) core_.schedule(*c);
+  }
+  [[gnu::cold, gnu::noinline]] void end_kernels(Context& c) {
+    c.calls->abandon([&](std::uint32_t qpn, std::uint32_t serial) { wake_sender(qpn, serial, false); });
+    while (c.calls->has_local() && c.calls->local().oldest() != nullptr)
+      finish_call(c, Status::flushed, Refusal::none, 0);
   }
   void note_left(std::uint32_t entries, std::uint8_t shift) {
     if (entries <= 1U << shift >> 3) [[unlikely]]

@@ -16,3 +16,5 @@ extern "C" int weft_dv_list_kernels(ibv_context* context, weft_kernel* kernels, 
 extern "C" bool weft_dv_shipped_kernel(const char* name, weft_kernel* kernel);
 extern "C" int weft_dv_post_rpc(ibv_qp* qp, const weftdv_rpc* call);
 extern "C" int weft_dv_post_rpc_write(ibv_qp* qp, const weftdv_rpc_write* payload);
+extern "C" int weft_dv_post_local_rpc(ibv_qp* qp, const weftdv_local_rpc* call);
+extern "C" int weft_dv_post_local_rpc_write(ibv_qp* qp, const weftdv_local_rpc_write* payload);

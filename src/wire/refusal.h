@@ -41,7 +41,7 @@ enum class Refusal : std::uint8_t {
   star_not_registered, star_bad_seal,
   // Calls of kernels.
   kernel_off, kernel_bad_call, kernel_busy, kernel_unknown, kernel_failed, kernel_stopped, kernel_reply_too_long,
-  kernel_ahead, kernel_bad_reply,
+  kernel_ahead, kernel_bad_reply, kernel_no_way, kernel_undelivered,
   count_,
 };
 // clang-format on
@@ -169,6 +169,10 @@ inline constexpr RefusalLine kRefusalLines[] = {
      {"kernel_reply_too_long", "kernel whose answer is longer than its caller has room for, or than a step may add"}},
     {Refusal::kernel_ahead, {"kernel_ahead", "call or answer ahead of its turn: it counts as lost"}},
     {Refusal::kernel_bad_reply, {"kernel_bad_reply", "answer of a kernel that is shorter than its head"}},
+    {Refusal::kernel_no_way,
+     {"kernel_no_way", "kernel that sends for a peer's call, too much, or on a queue pair that is not there for it"}},
+    {Refusal::kernel_undelivered,
+     {"kernel_undelivered", "kernel's WRITE that did not arrive: the queue pair it was sent on has broken"}},
 };
 
 // Every value has its line, at its own place.

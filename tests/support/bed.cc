@@ -122,6 +122,7 @@ host::QueuePair& Node::create_qp(const QpSpec& spec) {
                                 .receive_cq = spec.receive_cq != nullptr ? spec.receive_cq : cq,
                                 .srq = spec.srq,
                                 .serves_calls = spec.serves_calls,
+                                .local_calls = spec.local_calls,
                                 .may_call = spec.may_call,
                                 .wants_to_call = spec.wants_to_call};
   return **device().create_qp(domain, options);

@@ -88,6 +88,7 @@ struct QpSpec {
   nic::Rights rights = nic::kRemoteRights;
   wire::Qkey qkey{0x1234};
   std::uint32_t serves_calls = 0;  // of kernels, at once
+  std::uint32_t local_calls = 0;   // of kernels of this host, at once
   bool may_call = false, wants_to_call = false;
 };
 

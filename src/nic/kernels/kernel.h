@@ -26,9 +26,22 @@ enum class KernelNext : std::uint32_t {
   wait,    // payload, or a call; one that is being answered has its answer
   done,    // nothing: the call has its answer, and the state is gone
   failed,  // nothing, and the caller is told so
+  retry,   // this step again, with what is left of its input behind `taken`: a send found no room, and there is some
 };
 
 struct KernelStep;
+
+// Where a send goes: memory of the peer of one of this device's queue pairs, of the call's domain.
+struct KernelTarget {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+  std::uint32_t qpn = 0;  // 0: the one that the call was posted to
+};
+enum class KernelSent : std::uint32_t {
+  sent,
+  full,     // not now: as much is under way as may be
+  refused,  // it may not, and this step was the last
+};
 
 // What else a step may do. False: it may not, and this step was the last.
 struct KernelPort {
@@ -36,22 +49,26 @@ struct KernelPort {
   bool (*write)(KernelStep&, std::uint64_t address, const void* data, std::uint32_t bytes);
   // Adds to the answer: at most kMostReply bytes a step.
   bool (*reply)(KernelStep&, const void* data, std::uint32_t bytes);
+  // A WRITE of at most kMostSend bytes, which are copied. For kernels that this host's program has called.
+  KernelSent (*send)(KernelStep&, const KernelTarget&, const void* data, std::uint32_t bytes);
 };
 
 struct KernelStep {
-  static constexpr std::uint32_t kMostRead = 4096, kMostReply = 4096;
+  static constexpr std::uint32_t kMostRead = 4096, kMostReply = 4096, kMostSend = 4096;
 
   KernelEvent event{};
   std::uint32_t qpn = 0;  // of the queue pair here that the caller is connected with
   const std::byte* input = nullptr;
   std::uint32_t input_bytes = 0;
   bool last = false;         // payload: nothing follows of this RPC WRITE
+  bool is_local = false;     // the program of this host calls, and not the peer
   std::uint64_t offset = 0;  // payload: where in the RPC WRITE
   std::byte* state = nullptr;
   std::uint64_t opcode = 0;  // that is called
 
   std::uint64_t read_address = 0;  // the answer, KernelNext::read
   std::uint32_t read_bytes = 0;
+  std::uint32_t taken = 0;  // the answer, KernelNext::retry: bytes of the input that are done with
 
   const KernelPort* port = nullptr;
   void* card = nullptr;  // the port's
@@ -60,6 +77,9 @@ struct KernelStep {
     return port->write(*this, address, data, bytes);
   }
   bool reply(const void* data, std::uint32_t bytes) { return port->reply(*this, data, bytes); }
+  [[nodiscard]] KernelSent send(const KernelTarget& to, const void* data, std::uint32_t bytes) {
+    return port->send(*this, to, data, bytes);
+  }
   [[nodiscard]] KernelNext read(std::uint64_t address, std::uint32_t bytes) {
     read_address = address;
     read_bytes = bytes;
@@ -104,6 +124,9 @@ enum class CallOutcome : std::uint32_t {
   stopped,   // it took too many steps
   denied,    // it wanted memory that the call's key does not open
   too_long,  // the answer did not fit in the room for it
+  // Of local calls alone:
+  busy,         // as many are under way as the kernel has instances
+  undelivered,  // a queue pair that it has sent on has broken
 };
 
 // How an answer begins. It is written after all that follows it, in one piece if the caller's address is a multiple of

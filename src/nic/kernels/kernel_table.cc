@@ -35,9 +35,42 @@ void DeployedKernel::give_back(KernelInstance& i) {
   free.push_back(&i);
 }
 
-KernelServer::KernelServer(std::uint32_t calls) : memory_(std::size_t{2} * calls * kStride), busy_(2 * calls) {
+KernelServer::KernelServer(std::uint32_t qpn, std::uint32_t calls, std::uint32_t local_calls)
+    : qpn_(qpn),
+      answers_(2 * calls),
+      sends_(kSendsOfALocalCall * local_calls),
+      memory_(answers_ * kStride + std::size_t{sends_} * KernelStep::kMostSend),
+      busy_(answers_ + sends_),
+      local_(local_calls),
+      senders_(sends_) {
   pairs_.reserve(calls);
   for (std::uint32_t n = calls; n-- > 0;) pairs_.push_back(2 * n);
+  free_sends_.reserve(sends_);
+  for (std::uint32_t n = sends_; n-- > 0;) free_sends_.push_back(answers_ + n);
+}
+
+std::uint32_t KernelServer::take_send(std::uint32_t qpn, std::uint32_t serial) {
+  if (free_sends_.empty()) return kNoPlace;
+  const std::uint32_t place = free_sends_.back();
+  free_sends_.pop_back();
+  senders_[place - answers_] = {qpn, serial};
+  return place;
+}
+
+KernelServer::Sender KernelServer::end_send(std::uint32_t place) {
+  if (place < answers_ || !busy_[place]) return {};
+  busy_[place] = false;
+  free_sends_.push_back(place);
+  return senders_[place - answers_];
+}
+
+void KernelServer::end_of_send(std::uint32_t serial, bool arrived) {
+  for (KernelInstance* i = first_; i != nullptr; i = i->next) {
+    if (i->serial != serial) continue;
+    --i->under_way;
+    i->lost = i->lost || !arrived;
+    if (i->under_way == 0 && i->phase == KernelInstance::Phase::finished) has_turn = true;
+  }
 }
 
 bool KernelServer::take_places(KernelInstance& i) {
@@ -62,9 +95,10 @@ void KernelServer::detach(KernelInstance& i) {
   *at = i.next;
 }
 
-KernelInstance* KernelServer::find_waiting(std::uint64_t opcode) const {
+KernelInstance* KernelServer::find_waiting(std::uint64_t opcode, bool is_local) const {
   for (KernelInstance* i = first_; i != nullptr; i = i->next) {
-    if (i->phase == KernelInstance::Phase::waits && !i->deaf && i->opcode == opcode) return i;
+    if (i->phase == KernelInstance::Phase::waits && !i->deaf && i->opcode == opcode && i->is_local == is_local)
+      return i;
   }
   return nullptr;
 }
@@ -72,27 +106,42 @@ KernelInstance* KernelServer::find_waiting(std::uint64_t opcode) const {
 KernelInstance* KernelServer::find(std::uint64_t opcode) const {
   if (KernelInstance* waiting = find_waiting(opcode)) return waiting;
   for (KernelInstance* i = first_; i != nullptr; i = i->next) {
-    if (i->opcode == opcode) return i;
+    if (i->opcode == opcode && !i->is_local) return i;
   }
   return nullptr;
 }
 
 bool KernelServer::let_go_on() {
   for (KernelInstance* i = first_; i != nullptr; i = i->next) {
+    if (i->is_local) continue;
     if (i->phase == KernelInstance::Phase::blocked || i->phase == KernelInstance::Phase::finished) has_turn = true;
   }
   return has_turn;
 }
 
-void KernelServer::abandon() {
+void KernelServer::wait_at(KernelServer& there) {
+  if (waits_at_ != nullptr) return;
+  waits_at_ = &there;
+  next_waiter_ = there.first_waiter_;
+  there.first_waiter_ = this;
+}
+
+void KernelServer::stop_waiting() {
+  if (waits_at_ == nullptr) return;
+  KernelServer** at = &waits_at_->first_waiter_;
+  while (*at != this) at = &(*at)->next_waiter_;
+  *at = next_waiter_;
+  waits_at_ = nullptr;
+}
+
+void KernelServer::forget_calls() {
+  stop_waiting();
   while (first_ != nullptr) {
     KernelInstance& i = *first_;
     first_ = i.next;
-    if (i.answers) give_back_places(i);
+    if (i.answers && !i.is_local) give_back_places(i);
     i.of->give_back(i);
   }
-  std::fill(busy_.begin(), busy_.end(), false);
-  has_turn = false;
 }
 
 void KernelTable::deploy(const Kernel& k) {

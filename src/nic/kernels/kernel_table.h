@@ -2,6 +2,7 @@
 // call that has begun ends with the kernel that it began with.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "base/time.h"
 #include "nic/kernels/kernel.h"
+#include "nic/kernels/local_calls.h"
 #include "wire/types.h"
 
 namespace weft::nic {
@@ -42,6 +44,7 @@ struct KernelInstance {
   bool in_message = false;   // more payload of the same RPC WRITE comes
   bool deaf = false;         // it has ended, and waits for the end of that
   bool broken = false;       // it has failed because of payload: `outcome` is for the next caller
+  bool is_local = false;     // this host's program has called it: all it reaches is local
 
   // The call that is to be answered.
   CallHead caller{};
@@ -54,6 +57,11 @@ struct KernelInstance {
   std::uint32_t filled = 0;      //   with so many bytes
 
   Time ready_at = 0;  // in worlds where steps take time: when it can go on
+
+  // Of a local one.
+  std::uint32_t serial = 0;     // by which what it has sent knows it (KernelServer)
+  std::uint32_t under_way = 0;  // WRITEs that have not been acknowledged
+  bool lost = false;            // some never will be
 };
 
 struct DeployedKernel {
@@ -71,17 +79,24 @@ struct DeployedKernel {
   std::vector<KernelInstance*> free;
 };
 
-// What a queue pair needs so that its peer may call: places from which answers are sent, until they are acknowledged.
+// What a queue pair needs so that its peer or its own program may call kernels: places from which their answers, and
+// what they send, leave, until that is acknowledged. Those of answers come first.
 class KernelServer {
  public:
   static constexpr std::uint32_t kPlaceBytes = 2 * KernelStep::kMostReply;
+  static constexpr std::uint32_t kSendsOfALocalCall = 4;
 
-  explicit KernelServer(std::uint32_t calls);
+  KernelServer(std::uint32_t qpn, std::uint32_t calls, std::uint32_t local_calls);
+  KernelServer(const KernelServer&) = delete;
+  KernelServer& operator=(const KernelServer&) = delete;
 
   [[nodiscard]] std::uint32_t places() const { return static_cast<std::uint32_t>(busy_.size()); }
-  [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
-  // Room for the head, and behind it for kPlaceBytes.
-  [[nodiscard]] std::byte* place(std::uint32_t n) { return memory_.data() + n * kStride; }
+  [[nodiscard]] std::size_t bytes() const { return memory_.size() + local_.bytes(); }
+  // Of an answer: room for the head, and behind it for kPlaceBytes. Of a send: for kMostSend.
+  [[nodiscard]] std::byte* place(std::uint32_t n) {
+    return memory_.data() + (n < answers_ ? n * kStride : answers_ * kStride + (n - answers_) * KernelStep::kMostSend);
+  }
+  [[nodiscard]] bool serves_peer() const { return answers_ != 0; }
   [[nodiscard]] bool is_busy(std::uint32_t n) const { return busy_[n]; }
   void set_busy(std::uint32_t n, bool busy) { busy_[n] = busy; }
 
@@ -95,25 +110,79 @@ class KernelServer {
   }
   void detach(KernelInstance& i);
   [[nodiscard]] KernelInstance* first() const { return first_; }
-  // An instance of this kernel that waits for payload or a call.
-  [[nodiscard]] KernelInstance* find_waiting(std::uint64_t opcode) const;
-  [[nodiscard]] KernelInstance* find(std::uint64_t opcode) const;
+  // An instance of this kernel that waits for payload or a call, of the peer's or of the program's.
+  [[nodiscard]] KernelInstance* find_waiting(std::uint64_t opcode, bool is_local = false) const;
+  [[nodiscard]] KernelInstance* find(std::uint64_t opcode) const;  // the peer's
 
   // A place has become free: whoever waits for one may look again. True: somebody does.
   bool let_go_on();
 
-  // All calls end unanswered.
-  void abandon();
+  // All calls end unanswered, and what has been sent is lost. Local ones stay in their queue. Calls wake(qpn, serial)
+  // for each queue pair that waits for something of this, or has sent something on it (serial != 0).
+  template <class Wake>
+  void abandon(Wake&& wake);
 
   bool has_turn = false;  // some instance may go on
 
+  // -- local calls
+
+  [[nodiscard]] bool has_local() const { return sends_ != 0; }
+  [[nodiscard]] LocalCalls& local() { return local_; }
+  [[nodiscard]] std::uint32_t new_serial() { return ++last_serial_ != 0 ? last_serial_ : ++last_serial_; }
+  // A place to send from, for the local call of this queue pair and number; kNoPlace: they are all busy.
+  static constexpr std::uint32_t kNoPlace = ~0U;
+  [[nodiscard]] std::uint32_t take_send(std::uint32_t qpn, std::uint32_t serial);
+  struct Sender {
+    std::uint32_t qpn = 0, serial = 0;
+  };
+  // What was sent from here has arrived, or never will. Whose it was, if it was a send: serial 0 says that it was none.
+  [[nodiscard]] Sender end_send(std::uint32_t place);
+  // Tells the local instance of this number.
+  void end_of_send(std::uint32_t serial, bool arrived);
+  // This queue pair's local call waits until a place to send from is free there.
+  void wait_at(KernelServer& there);
+  // Calls wake(qpn) for each that waits here.
+  template <class Wake>
+  void wake_waiters(Wake&& wake) {
+    while (first_waiter_ != nullptr) {
+      KernelServer& w = *first_waiter_;
+      w.stop_waiting();
+      w.has_turn = true;
+      wake(w.qpn_);
+    }
+  }
+
  private:
-  static constexpr std::uint32_t kStride = 8 + kPlaceBytes;
+  static constexpr std::size_t kStride = 8 + kPlaceBytes;
+  void forget_calls();
+  void stop_waiting();
+
+  std::uint32_t qpn_;              // of its queue pair
+  std::uint32_t answers_, sends_;  // places
   std::vector<std::byte> memory_;
   std::vector<bool> busy_;            // is being sent
   std::vector<std::uint32_t> pairs_;  // that are free, by the first of their two places
   KernelInstance* first_ = nullptr;
+  LocalCalls local_;
+  std::vector<Sender> senders_;            // of each place to send from
+  std::vector<std::uint32_t> free_sends_;  // places
+  KernelServer* waits_at_ = nullptr;
+  KernelServer *first_waiter_ = nullptr, *next_waiter_ = nullptr;
+  std::uint32_t last_serial_ = 0;
 };
+
+template <class Wake>
+void KernelServer::abandon(Wake&& wake) {
+  forget_calls();
+  for (std::uint32_t n = answers_; n != answers_ + sends_; ++n) {
+    if (!busy_[n]) continue;
+    const Sender s = end_send(n);
+    wake(s.qpn, s.serial);
+  }
+  wake_waiters([&](std::uint32_t qpn) { wake(qpn, 0U); });
+  std::fill(busy_.begin(), busy_.end(), false);
+  has_turn = false;
+}
 
 class KernelTable {
  public:

@@ -28,21 +28,27 @@ template <World W>
   return admit_write(core, c, target, place.at);
 }
 
+// In one piece, if it lies so that the machine can.
+template <World W>
+void place_head(Core<W>& core, std::byte* at, std::span<const std::byte> bytes) {
+  std::atomic_thread_fence(std::memory_order_release);
+  if (std::uint64_t* word = word_at(at)) {
+    std::uint64_t head = 0;
+    std::memcpy(&head, bytes.data(), sizeof head);
+    core.world.write(BusWrite::atomic, word, sizeof *word);
+    std::atomic_ref(*word).store(head, std::memory_order_release);
+  } else {
+    core.world.dma_write(at, bytes);
+  }
+}
+
 // The head comes last: a program that sees it may read the rest.
 template <World W>
 [[gnu::noinline]] void place_reply(Core<W>& core, const wire::Packet& p, const ReplyPlace& place) {
   const auto bytes = p.payload.near();
   const auto rest = bytes.subspan(sizeof(ReplyHead));
   if (!rest.empty()) core.world.dma_write(place.at + sizeof(ReplyHead), rest);
-  std::atomic_thread_fence(std::memory_order_release);
-  if (std::uint64_t* word = word_at(place.at)) {
-    std::uint64_t head = 0;
-    std::memcpy(&head, bytes.data(), sizeof head);
-    core.world.write(BusWrite::atomic, word, sizeof *word);
-    std::atomic_ref(*word).store(head, std::memory_order_release);
-  } else {
-    core.world.dma_write(place.at, bytes.first(sizeof(ReplyHead)));
-  }
+  place_head(core, place.at, bytes.first(sizeof(ReplyHead)));
 }
 
 template <World W>

@@ -20,6 +20,8 @@ decltype(weft_dv_list_kernels) weft_dv_list_kernels __attribute__((weak));
 decltype(weft_dv_shipped_kernel) weft_dv_shipped_kernel __attribute__((weak));
 decltype(weft_dv_post_rpc) weft_dv_post_rpc __attribute__((weak));
 decltype(weft_dv_post_rpc_write) weft_dv_post_rpc_write __attribute__((weak));
+decltype(weft_dv_post_local_rpc) weft_dv_post_local_rpc __attribute__((weak));
+decltype(weft_dv_post_local_rpc_write) weft_dv_post_local_rpc_write __attribute__((weak));
 }
 
 namespace {
@@ -81,6 +83,18 @@ int weftdv_post_rpc_write(ibv_qp* qp, const weftdv_rpc_write* payload) {
   if (qp == nullptr || payload == nullptr) return EINVAL;
   const int code = judge(qp->context, "calls of kernels");
   return code == 0 ? weft_dv_post_rpc_write(qp, payload) : code;
+}
+
+int weftdv_post_local_rpc(ibv_qp* qp, const weftdv_local_rpc* call) {
+  if (qp == nullptr || call == nullptr) return EINVAL;
+  const int code = judge(qp->context, "calls of kernels");
+  return code == 0 ? weft_dv_post_local_rpc(qp, call) : code;
+}
+
+int weftdv_post_local_rpc_write(ibv_qp* qp, const weftdv_local_rpc_write* payload) {
+  if (qp == nullptr || payload == nullptr) return EINVAL;
+  const int code = judge(qp->context, "calls of kernels");
+  return code == 0 ? weft_dv_post_local_rpc_write(qp, payload) : code;
 }
 
 }  // extern "C"

@@ -1,4 +1,5 @@
-// Calls of kernels on the peer's card, for libweft_dv.so.1 (verbs/dv_port.h).
+// Calls of kernels on the peer's card and on this one, for libweft_dv.so.1 (verbs/dv_port.h).
+#include <array>
 #include <cstring>
 
 #include <time.h>
@@ -111,7 +112,58 @@ int post_rpc_write(ibv_qp* qp, const weftdv_rpc_write& payload) {
   return post(qp, Request(payload, nic::WorkKind::rpc_write, nullptr));
 }
 
+namespace {
+
+int post_local(ibv_qp* ibqp, const host::LocalRequest& request) {
+  QueuePair& qp = ours(ibqp);
+  Context& owner = *qp.owner;
+  const Hold hold(owner);
+  if (!hold) return EIO;
+  const int code = errno_of(qp.queue->write_local_call(request));
+  if (code != 0) return code;
+  owner.lane.rang(qp.slot);
+  return 0;
+}
+
+}  // namespace
+
+int post_local_rpc(ibv_qp* qp, const weftdv_local_rpc& call) {
+  if ((call.send_flags & ~static_cast<unsigned>(IBV_SEND_SIGNALED)) != 0) return EINVAL;
+  if (call.parameters == nullptr && call.parameter_bytes != 0) return EINVAL;
+  const nic::Fragment parameters{static_cast<const std::byte*>(call.parameters), call.parameter_bytes};
+  return post_local(
+      qp, {.id = call.wr_id,
+           .opcode = call.opcode,
+           .signaled = (call.send_flags & IBV_SEND_SIGNALED) != 0,
+           .key = wire::Key(call.lkey),
+           .answer = {.address = call.answer_addr, .key = call.answer_lkey, .room = call.answer_length},
+           .parameters = std::span(&parameters, call.parameter_bytes != 0 ? 1U : 0U)});
+}
+
+int post_local_rpc_write(ibv_qp* qp, const weftdv_local_rpc_write& payload) {
+  if ((payload.send_flags & ~static_cast<unsigned>(IBV_SEND_SIGNALED)) != 0) return EINVAL;
+  if (payload.num_sge < 0 || static_cast<std::size_t>(payload.num_sge) > nic::kMaxSges) return EINVAL;
+  if (payload.num_sge != 0 && payload.sg_list == nullptr) return EINVAL;
+  const auto count = static_cast<std::size_t>(payload.num_sge);
+  std::array<nic::Sge, nic::kMaxSges> sges;
+  for (std::size_t i = 0; i < count; ++i) sges[i] = sge_of(payload.sg_list[i]);
+  return post_local(qp, {.id = payload.wr_id,
+                         .opcode = payload.opcode,
+                         .is_payload = true,
+                         .signaled = (payload.send_flags & IBV_SEND_SIGNALED) != 0,
+                         .key = wire::Key(payload.lkey),
+                         .payload = std::span(sges).first(count)});
+}
+
 }  // namespace weft::verbs
+
+extern "C" int weft_dv_post_local_rpc(ibv_qp* qp, const weftdv_local_rpc* call) {
+  return weft::verbs::post_local_rpc(qp, *call);
+}
+
+extern "C" int weft_dv_post_local_rpc_write(ibv_qp* qp, const weftdv_local_rpc_write* payload) {
+  return weft::verbs::post_local_rpc_write(qp, *payload);
+}
 
 extern "C" int weft_dv_post_rpc(ibv_qp* qp, const weftdv_rpc* call) { return weft::verbs::post_rpc(qp, *call); }
 

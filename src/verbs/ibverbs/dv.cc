@@ -24,14 +24,18 @@ bool role_of(const weftdv_star_role& wanted, host::StarRole& role) {
 
 // False: something in it means nothing.
 bool extras_of(const weftdv_qp_init_attr& weft, QpExtras& extras) {
-  constexpr std::uint64_t kKnown =
-      WEFTDV_QP_INIT_ATTR_STAR_ROLE | WEFTDV_QP_INIT_ATTR_SERVES_CALLS | WEFTDV_QP_INIT_ATTR_CALLS;
+  constexpr std::uint64_t kKnown = WEFTDV_QP_INIT_ATTR_STAR_ROLE | WEFTDV_QP_INIT_ATTR_SERVES_CALLS |
+                                   WEFTDV_QP_INIT_ATTR_CALLS | WEFTDV_QP_INIT_ATTR_LOCAL_CALLS;
   const auto has = [&](weftdv_qp_init_attr_mask bit) { return (weft.comp_mask & bit) != 0; };
   if ((weft.comp_mask & ~kKnown) != 0) return false;
   if (has(WEFTDV_QP_INIT_ATTR_STAR_ROLE) && !role_of(weft.star_role, extras.role)) return false;
   if (has(WEFTDV_QP_INIT_ATTR_SERVES_CALLS)) {
     extras.serves_calls = weft.serves_calls;
     if (weft.serves_calls == 0) return false;
+  }
+  if (has(WEFTDV_QP_INIT_ATTR_LOCAL_CALLS)) {
+    extras.local_calls = weft.local_calls;
+    if (weft.local_calls == 0) return false;
   }
   extras.calls = has(WEFTDV_QP_INIT_ATTR_CALLS);
   return true;

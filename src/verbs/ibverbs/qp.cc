@@ -104,6 +104,7 @@ QueuePair* make_qp(ibv_pd* pd, ibv_qp_init_attr& attr, const QpExtras& extras) {
     host::QpOptions options = options_of(attr);
     options.role = extras.role;
     options.serves_calls = extras.serves_calls;
+    options.local_calls = extras.local_calls;
     options.wants_to_call = extras.calls;
     const auto queue = c.device.create_qp(ours(pd).number, options);
     if (!queue) {

@@ -7,7 +7,7 @@ namespace weft::verbs {
 // What verbs have no word for (weft/dv.h).
 struct QpExtras {
   host::StarRole role = host::StarRole::none;  // none: as the settings say
-  std::uint32_t serves_calls = 0;
+  std::uint32_t serves_calls = 0, local_calls = 0;
   bool calls = false;
 };
 
