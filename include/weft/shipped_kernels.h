@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-// "traverse", "get", "consistent", "update", "filter", "distinct" or "shuffle", with its own op-code. False: there is
+// "traverse", "get", "consistent", "update", "filter", "distinct", "checksum" or "shuffle", with its own op-code. False: there is
 // none of this name.
 bool weft_shipped_kernel(const char* name, struct weft_kernel* kernel);
 
@@ -97,6 +97,16 @@ enum weft_stream_ask {
   WEFT_STREAM_FINISH,  // the answer, and that was all
 };
 
+// Where bytes go that a stream leaves behind: memory of the kernel's own card, which the call's key opens, or, in local
+// calls (weft/dv.h), memory of a peer.
+struct weft_outlet {
+  uint64_t address, room_bytes;
+  uint32_t sends;  // 1: a peer's,
+  uint32_t key;    //   by this key of the peer's,
+  uint32_t qpn;    //   and this queue pair of ours; 0: the one that the call was posted to
+  uint32_t unused;
+};
+
 // ---- filter: records whose field lies in a range are counted, and another field of theirs is added up
 
 // Fields are unsigned, of eight bytes, at any place in a record.
@@ -105,7 +115,7 @@ struct weft_filter_call {
   uint32_t record_bytes;         // 8 ... 256
   uint32_t field, value;         // where the one is that decides, and the one that is added up
   uint64_t least, most;          // that the first may be
-  uint64_t address, room_bytes;  // for records that count, one behind the other; 0: they are not written
+  struct weft_outlet matches;    // for records that count, one behind the other; address 0: they are not written
 };
 struct weft_filter_answer {
   uint64_t records, count, sum;
@@ -120,8 +130,8 @@ enum { WEFT_SKETCH_BYTES = 16384 };
 struct weft_distinct_call {
   uint32_t ask;
   uint32_t unused;
-  uint64_t stream_at, stream_room;  // begin: where the stream is kept as it passes; 0: nowhere
-  uint64_t merge_from, save_to;     // result, finish: registers to be merged before, or written; 0: none
+  struct weft_outlet stream;     // begin: where the stream goes as it passes; address 0: nowhere
+  uint64_t merge_from, save_to;  // result, finish: registers to be merged before, or written; 0: none
 };
 struct weft_distinct_answer {
   uint64_t values;     // of the stream
@@ -129,7 +139,19 @@ struct weft_distinct_answer {
   uint64_t odd_bytes;  // at the end, that are no value
 };
 
-// ---- shuffle: values of eight bytes are spread over partitions in the server's memory by some of their bits
+// ---- checksum: the CRC-64 of a stream, as of weft_checksum()
+
+struct weft_checksum_call {
+  uint32_t ask;
+  uint32_t unused;
+  struct weft_outlet stream;  // begin: where the stream goes as it passes; address 0: nowhere
+};
+struct weft_checksum_answer {
+  uint64_t checksum, bytes;  // of the stream so far
+};
+
+// ---- shuffle: values of eight bytes are spread over partitions by some of their bits
+
 
 struct weft_partition {
   uint64_t address, room_bytes;
@@ -138,8 +160,8 @@ struct weft_shuffle_call {
   uint32_t ask;
   uint32_t partitions;  // begin: a power of two, at most 1024
   uint32_t shift;       // begin: the partition is the value's bits from this one on
-  uint32_t unused;
-  uint64_t partitions_at;  // begin: a weft_partition for each, in the server's memory
+  uint32_t sends;          // begin: 1: partitions are weft_outlets, and may be peers' (local calls)
+  uint64_t partitions_at;  // begin: a weft_partition, or a weft_outlet, for each, in memory that the call's key opens
   uint64_t counts_to;      // result, finish: the number of each one's values, eight bytes; 0: nowhere
 };
 struct weft_shuffle_answer {

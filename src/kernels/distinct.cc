@@ -3,11 +3,14 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/sketch_hash.h"
+
 namespace weft::kernels {
 namespace {
 
 using nic::KernelEvent;
 using nic::KernelNext;
+using nic::KernelSent;
 using nic::KernelStep;
 
 constexpr std::uint32_t kValue = 8, kPart = 4096;  // registers are read and written in parts
@@ -16,32 +19,30 @@ static_assert(kSketchBytes % kPart == 0 && kPart <= KernelStep::kMostRead);
 struct State {
   DistinctCall call;
   bool begun = false;
-  std::uint64_t values = 0, kept_bytes = 0;
+  std::uint64_t values = 0;
+  Outlet stream;
   std::uint32_t merged = 0;  // bytes of registers
   Pieces<kValue> pieces;
   std::uint8_t registers[kSketchBytes] = {};
 };
 
-// MurmurHash3's finalizer: each bit of the value changes half of the hash.
-std::uint64_t hash_of(std::uint64_t x) {
-  x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD;
-  x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53;
-  return x ^ x >> 33;
-}
-
 // The first bits of a value's hash choose a register, which keeps the longest run of zeros of the others, and one. Soon
 // most values change nothing.
 void count(State& s, const std::byte* values, std::size_t n) {
-  constexpr std::uint64_t kEnd = 1ULL << (kSketchBits - 1);  // of the longest run there can be
-  std::uint8_t* const registers = s.registers;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t hash = hash_of(word_at(values + i * kValue));
-    const auto run = static_cast<std::uint8_t>(std::countl_zero(hash << kSketchBits | kEnd) + 1);
-    std::uint8_t& longest = registers[hash >> (64 - kSketchBits)];
-    if (run > longest) [[unlikely]]
-      longest = run;
-  }
+  constexpr std::size_t kTogether = 256;
+  std::uint16_t places[kTogether];
+  std::uint8_t runs[kTogether];
   s.values += n;
+  while (n != 0) {
+    const std::size_t some = std::min(n, kTogether);
+    find_registers(values, some, places, runs);
+    for (std::size_t i = 0; i < some; ++i) {
+      if (runs[i] > s.registers[places[i]]) [[unlikely]]
+        s.registers[places[i]] = runs[i];
+    }
+    values += some * kValue;
+    n -= some;
+  }
 }
 
 // Flajolet et al. 2007, with its correction for small numbers; a hash of 64 bits needs none for large ones.
@@ -75,12 +76,11 @@ KernelNext on_call(State& s, KernelStep& step) {
   if (call.ask == StreamAsk::begin) {
     s = State{};
     s.call = call;
+    s.stream = call.stream;
     s.begun = true;
     return KernelNext::wait;
   }
   if (!s.begun || call.ask > StreamAsk::finish) return KernelNext::failed;
-  call.stream_at = s.call.stream_at;
-  call.stream_room = s.call.stream_room;
   s.call = call;
   s.merged = 0;
   return call.merge_from != 0 ? step.read(call.merge_from, kPart) : answer(s, step);
@@ -94,14 +94,13 @@ KernelNext merge(State& s, KernelStep& step) {
 }
 
 KernelNext on_payload(State& s, KernelStep& step) {
-  if (s.call.stream_at != 0) {
-    if (step.input_bytes > s.call.stream_room - s.kept_bytes) return KernelNext::failed;
-    if (!step.write(s.call.stream_at + s.kept_bytes, step.input, step.input_bytes)) return KernelNext::failed;
-    s.kept_bytes += step.input_bytes;
+  if (s.stream.address != 0) {
+    const KernelSent sent = s.stream.put(step, step.input, step.input_bytes);
+    if (sent != KernelSent::sent) return after(step, sent, 0);
   }
   (void)s.pieces.take(step.input, step.input_bytes, kValue, [&](const std::byte* values, std::size_t n) {
     count(s, values, n);
-    return true;
+    return n;
   });
   return KernelNext::wait;
 }

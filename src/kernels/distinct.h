@@ -15,10 +15,10 @@ inline constexpr std::uint32_t kSketchBits = 14, kSketchBytes = 1U << kSketchBit
 struct DistinctCall {
   StreamAsk ask{};
   std::uint32_t unused = 0;
-  std::uint64_t stream_at = 0, stream_room = 0;  // begin: where the stream is kept as it passes; 0: nowhere
+  Outlet stream{};                               // begin: where the stream goes as it passes; address 0: nowhere
   std::uint64_t merge_from = 0, save_to = 0;     // result, finish: registers to be merged before, or written; 0: none
 };
-static_assert(sizeof(DistinctCall) == 40);
+static_assert(sizeof(DistinctCall) == 56);
 
 struct DistinctAnswer {
   std::uint64_t values = 0;     // of the stream

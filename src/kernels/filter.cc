@@ -1,23 +1,28 @@
 #include "kernels/filter.h"
 
+#include "base/prefetch.h"
+
 namespace weft::kernels {
 namespace {
 
 using nic::KernelEvent;
 using nic::KernelNext;
+using nic::KernelSent;
 using nic::KernelStep;
 
-constexpr std::uint32_t kField = 8;
+// A packet's records, and those of a piece that was waiting, leave in as many steps if there is never room for more.
+constexpr std::uint32_t kMostSteps = 16;
+constexpr std::uint32_t kField = 8, kMostTogether = 2048;
 
 struct State {
   FilterCall call;
   bool begun = false;
   FilterAnswer answer;
-  std::uint64_t written = 0;
+  Outlet matches;
   Pieces<kMostRecord> records;
   // Records that count leave many at a time.
   std::uint32_t waiting = 0;
-  std::byte out[1024];
+  std::byte out[kMostTogether];
 };
 
 bool makes_sense(const FilterCall& c) {
@@ -25,39 +30,53 @@ bool makes_sense(const FilterCall& c) {
          c.value <= c.record_bytes - kField;
 }
 
-bool flush(State& s, KernelStep& step) {
-  if (s.waiting == 0) return true;
-  if (s.waiting > s.call.room_bytes - s.written) return false;
-  if (!step.write(s.call.address + s.written, s.out, s.waiting)) return false;
-  s.written += s.waiting;
-  s.waiting = 0;
-  return true;
+KernelSent flush(State& s, KernelStep& step) {
+  if (s.waiting == 0) return KernelSent::sent;
+  const KernelSent sent = s.matches.put(step, s.out, s.waiting);
+  if (sent == KernelSent::sent) s.waiting = 0;
+  return sent;
 }
 
-bool keep(State& s, KernelStep& step, const std::byte* record) {
-  if (s.waiting + s.call.record_bytes > sizeof s.out && !flush(s, step)) return false;
-  std::memcpy(s.out + s.waiting, record, s.call.record_bytes);
-  s.waiting += s.call.record_bytes;
-  return true;
+// How many records were taken; `sent` says why not all.
+std::size_t take_and_keep(State& s, KernelStep& step, const std::byte* record, std::size_t records, KernelSent& sent) {
+  const FilterCall& c = s.call;
+  FilterAnswer& a = s.answer;
+  for (std::size_t i = 0; i < records; ++i, record += c.record_bytes) {
+    const std::uint64_t field = word_at(record + c.field), value = word_at(record + c.value);
+    if (field >= c.least && field <= c.most) {
+      if (s.waiting + c.record_bytes > sizeof s.out) {
+        sent = flush(s, step);
+        if (sent != KernelSent::sent) return i;
+      }
+      std::memcpy(s.out + s.waiting, record, c.record_bytes);
+      s.waiting += c.record_bytes;
+      ++a.count;
+      a.sum += value;
+      a.least = std::min(a.least, value);
+      a.most = std::max(a.most, value);
+    }
+    ++a.records;
+  }
+  return records;
 }
 
-bool take(State& s, KernelStep& step, const std::byte* record, std::size_t records) {
+// Without a branch that depends on the records. What comes next is fetched ahead: payload that another processor has
+// written takes long to come, and there is little to do with each line.
+void take(State& s, const std::byte* record, std::size_t records) {
+  constexpr std::size_t kAhead = 1024;
   const FilterCall c = s.call;
   FilterAnswer a = s.answer;
-  bool has_room = true;
-  for (; records != 0 && has_room; --records, record += c.record_bytes) {
-    ++a.records;
-    const std::uint64_t field = word_at(record + c.field);
-    if (field < c.least || field > c.most) continue;
-    const std::uint64_t value = word_at(record + c.value);
-    ++a.count;
-    a.sum += value;
-    a.least = std::min(a.least, value);
-    a.most = std::max(a.most, value);
-    if (c.address != 0) has_room = keep(s, step, record);
+  a.records += records;
+  for (; records != 0; --records, record += c.record_bytes) {
+    prefetch(record + kAhead);
+    const std::uint64_t field = word_at(record + c.field), value = word_at(record + c.value);
+    const std::uint64_t counts = (field >= c.least ? 1U : 0U) & (field <= c.most ? 1U : 0U), mask = 0 - counts;
+    a.count += counts;
+    a.sum += value & mask;
+    a.least = std::min(a.least, value | ~mask);
+    a.most = std::max(a.most, value & mask);
   }
   s.answer = a;
-  return has_room;
 }
 
 KernelNext on_call(State& s, KernelStep& step) {
@@ -68,10 +87,12 @@ KernelNext on_call(State& s, KernelStep& step) {
     if (!makes_sense(call)) return KernelNext::failed;
     s = State{};
     s.call = call;
+    s.matches = call.matches;
     s.begun = true;
     return KernelNext::wait;
   }
-  if (!s.begun || call.ask > StreamAsk::finish || !flush(s, step)) return KernelNext::failed;
+  if (!s.begun || call.ask > StreamAsk::finish) return KernelNext::failed;
+  if (const KernelSent sent = flush(s, step); sent != KernelSent::sent) return after(step, sent, 0);
   s.answer.odd_bytes = s.records.kept();
   if (!step.reply(&s.answer, sizeof s.answer)) return KernelNext::failed;
   return call.ask == StreamAsk::finish ? KernelNext::done : KernelNext::wait;
@@ -81,9 +102,14 @@ KernelNext on_step(KernelStep& step) {
   State& s = nic::state_of<State>(step);
   if (step.event == KernelEvent::call) return on_call(s, step);
   if (step.event != KernelEvent::payload || !s.begun) return KernelNext::failed;
-  const bool goes_on = s.records.take(step.input, step.input_bytes, s.call.record_bytes,
-                                      [&](const std::byte* some, std::size_t n) { return take(s, step, some, n); });
-  return goes_on ? KernelNext::wait : KernelNext::failed;
+  KernelSent sent = KernelSent::sent;
+  const std::size_t taken =
+      s.records.take(step.input, step.input_bytes, s.call.record_bytes, [&](const std::byte* some, std::size_t n) {
+        if (s.matches.address != 0) return take_and_keep(s, step, some, n, sent);
+        take(s, some, n);
+        return n;
+      });
+  return after(step, sent, taken);
 }
 
 }  // namespace
@@ -93,7 +119,7 @@ nic::Kernel filter(std::uint32_t instances) {
           .name = "filter",
           .step = &on_step,
           .state_bytes = sizeof(State),
-          .most_steps = 2,
+          .most_steps = kMostSteps,
           .instances = instances};
 }
 

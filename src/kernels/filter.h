@@ -1,5 +1,6 @@
 // Filter and aggregate: of a stream of records those count whose field lies in a range. They are counted, and another
-// field of theirs is added up; if the caller wants them they are written to the server's memory, one behind the other.
+// field of theirs is added up; if the caller wants them they are written to memory, one behind the other; in local calls
+// also to a peer's.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct FilterCall {
   std::uint32_t record_bytes = 8;
   std::uint32_t field = 0, value = 0;         // where the one is that decides, and the one that is added up
   std::uint64_t least = 0, most = ~0ULL;      // that the first may be
-  std::uint64_t address = 0, room_bytes = 0;  // for records that count; 0: they are not written
+  Outlet matches{};                           // for records that count; address 0: they are not written
 };
-static_assert(sizeof(FilterCall) == 48);
+static_assert(sizeof(FilterCall) == 64);
 
 // `sum` is modulo 2^64. Without records that count, `least` is greater than `most`.
 struct FilterAnswer {

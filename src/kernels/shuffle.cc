@@ -7,11 +7,13 @@ namespace {
 
 using nic::KernelEvent;
 using nic::KernelNext;
+using nic::KernelSent;
 using nic::KernelStep;
 
 constexpr std::uint32_t kValue = 8;
 constexpr std::uint32_t kEmptiedAtOnce = 32;  // partitions, in a step
-constexpr std::uint32_t kReadAtOnce = KernelStep::kMostRead / sizeof(Partition);
+// Where each partition waits for room before it is sent; and places are read a few at a time.
+constexpr std::uint32_t kMostSteps = 2 * kMostPartitions + kMostPartitions / kEmptiedAtOnce + 16;
 
 // What each value touches lies together: how many wait, and the place for one more.
 struct State {
@@ -23,49 +25,56 @@ struct State {
   std::uint8_t waiting[kMostPartitions];
   std::uint64_t values[kMostPartitions][kValuesTogether];
   std::uint64_t written[kMostPartitions];  // values
-  Partition places[kMostPartitions];       // for what is not written yet
+  Outlet places[kMostPartitions];          // for what is not written yet
 };
 
 bool makes_sense(const ShuffleCall& c) {
-  return std::has_single_bit(c.partitions) && c.partitions <= kMostPartitions && c.shift < 64;
+  return std::has_single_bit(c.partitions) && c.partitions <= kMostPartitions && c.shift < 64 && c.sends <= 1;
 }
 
-bool empty(State& s, KernelStep& step, std::size_t partition) {
-  Partition& place = s.places[partition];
-  const std::uint32_t bytes = s.waiting[partition] * kValue;
-  if (bytes == 0) return true;
-  if (bytes > place.room_bytes) return false;
-  if (!step.write(place.address, s.values[partition], bytes)) return false;
-  place.address += bytes;
-  place.room_bytes -= bytes;
+KernelSent empty(State& s, KernelStep& step, std::size_t partition) {
+  if (s.waiting[partition] == 0) return KernelSent::sent;
+  const KernelSent sent = s.places[partition].put(step, s.values[partition], s.waiting[partition] * kValue);
+  if (sent != KernelSent::sent) return sent;
   s.written[partition] += s.waiting[partition];
   s.waiting[partition] = 0;
-  return true;
+  return sent;
 }
 
-bool take(State& s, KernelStep& step, const std::byte* values, std::size_t count) {
+// How many values were taken; `sent` says why not all. What waits in a full partition leaves now, or before the next.
+std::size_t take(State& s, KernelStep& step, const std::byte* values, std::size_t count, KernelSent& sent) {
   const std::uint64_t mask = s.call.partitions - 1;
   const std::uint32_t shift = s.call.shift;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t value = word_at(values + i * kValue);
     const std::size_t partition = value >> shift & mask;
+    if (s.waiting[partition] == kValuesTogether) [[unlikely]] {
+      sent = empty(s, step, partition);
+      if (sent != KernelSent::sent) return i;
+    }
     const std::uint32_t n = s.waiting[partition];
     s.values[partition][n] = value;
     s.waiting[partition] = static_cast<std::uint8_t>(n + 1);
-    if (n + 1 == kValuesTogether && !empty(s, step, partition)) return false;
+    if (n + 1 == kValuesTogether && empty(s, step, partition) == KernelSent::refused) {
+      sent = KernelSent::refused;
+      return i;
+    }
   }
-  return true;
+  return count;
 }
 
+std::uint32_t place_bytes(const State& s) { return s.call.sends != 0 ? sizeof(Outlet) : sizeof(Partition); }
+
 KernelNext read_places(State& s, KernelStep& step) {
-  const std::uint32_t some = std::min(s.call.partitions - s.known, kReadAtOnce);
-  return step.read(s.call.partitions_at + s.known * sizeof(Partition),
-                   static_cast<std::uint32_t>(some * sizeof(Partition)));
+  const std::uint32_t bytes = place_bytes(s);
+  const std::uint32_t some = std::min(s.call.partitions - s.known, KernelStep::kMostRead / bytes);
+  return step.read(s.call.partitions_at + std::uint64_t{s.known} * bytes, some * bytes);
 }
 
 KernelNext on_places(State& s, KernelStep& step) {
-  for (std::uint32_t at = 0; at < step.input_bytes; at += sizeof(Partition)) {
-    std::memcpy(&s.places[s.known++], step.input + at, sizeof(Partition));
+  const std::uint32_t bytes = place_bytes(s);
+  for (std::uint32_t at = 0; at < step.input_bytes; at += bytes) {
+    std::memcpy(&s.places[s.known++], step.input + at, bytes);
   }
   return s.known < s.call.partitions ? read_places(s, step) : KernelNext::wait;
 }
@@ -75,7 +84,8 @@ KernelNext empty_some(State& s, KernelStep& step) {
   std::uint64_t counts[kEmptiedAtOnce];
   std::uint32_t n = 0;
   for (; n < kEmptiedAtOnce && s.emptied + n < s.call.partitions; ++n) {
-    if (!empty(s, step, s.emptied + n)) return KernelNext::failed;
+    const KernelSent sent = empty(s, step, s.emptied + n);
+    if (sent != KernelSent::sent) return sent == KernelSent::full ? KernelNext::retry : KernelNext::failed;
     counts[n] = s.written[s.emptied + n];
   }
   if (s.call.counts_to != 0 && !step.write(s.call.counts_to + s.emptied * kValue, counts, n * kValue))
@@ -115,9 +125,10 @@ KernelNext on_step(KernelStep& step) {
     case KernelEvent::again: return empty_some(s, step);
     default: break;
   }
-  const bool goes_on = s.pieces.take(step.input, step.input_bytes, kValue,
-                                     [&](const std::byte* values, std::size_t n) { return take(s, step, values, n); });
-  return goes_on ? KernelNext::wait : KernelNext::failed;
+  KernelSent sent = KernelSent::sent;
+  const auto each = [&](const std::byte* values, std::size_t n) { return take(s, step, values, n, sent); };
+  const std::size_t taken = s.pieces.take(step.input, step.input_bytes, kValue, each);
+  return after(step, sent, taken);
 }
 
 }  // namespace
@@ -127,7 +138,7 @@ nic::Kernel shuffle(std::uint32_t instances) {
           .name = "shuffle",
           .step = &on_step,
           .state_bytes = sizeof(State),
-          .most_steps = kMostPartitions / kEmptiedAtOnce + 2,
+          .most_steps = kMostSteps,
           .instances = instances};
 }
 

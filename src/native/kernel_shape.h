@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/checksum.h"
 #include "kernels/consistent.h"
 #include "kernels/distinct.h"
 #include "kernels/filter.h"
@@ -78,13 +79,20 @@ static_assert(sizeof(weft_update_answer) == sizeof(kernels::UpdateAnswer));
 static_assert(same_number(WEFT_STREAM_FINISH, kernels::StreamAsk::finish));
 static_assert(sizeof(weft_filter_call) == sizeof(kernels::FilterCall) &&
               offsetof(weft_filter_call, value) == offsetof(kernels::FilterCall, value) &&
-              offsetof(weft_filter_call, room_bytes) == offsetof(kernels::FilterCall, room_bytes));
+              offsetof(weft_filter_call, matches) == offsetof(kernels::FilterCall, matches));
 static_assert(sizeof(weft_filter_answer) == sizeof(kernels::FilterAnswer) &&
               offsetof(weft_filter_answer, odd_bytes) == offsetof(kernels::FilterAnswer, odd_bytes));
 static_assert(sizeof(weft_distinct_call) == sizeof(kernels::DistinctCall) &&
               offsetof(weft_distinct_call, save_to) == offsetof(kernels::DistinctCall, save_to));
 static_assert(sizeof(weft_distinct_answer) == sizeof(kernels::DistinctAnswer) &&
               same_number(WEFT_SKETCH_BYTES, kernels::kSketchBytes));
+static_assert(sizeof(weft_outlet) == sizeof(kernels::Outlet) &&
+              offsetof(weft_outlet, sends) == offsetof(kernels::Outlet, sends) &&
+              offsetof(weft_outlet, key) == offsetof(kernels::Outlet, key) &&
+              offsetof(weft_outlet, qpn) == offsetof(kernels::Outlet, qpn));
+static_assert(sizeof(weft_checksum_call) == sizeof(kernels::ChecksumCall) &&
+              offsetof(weft_checksum_call, stream) == offsetof(kernels::ChecksumCall, stream) &&
+              sizeof(weft_checksum_answer) == sizeof(kernels::ChecksumAnswer));
 static_assert(sizeof(weft_partition) == sizeof(kernels::Partition));
 static_assert(sizeof(weft_shuffle_call) == sizeof(kernels::ShuffleCall) &&
               offsetof(weft_shuffle_call, counts_to) == offsetof(kernels::ShuffleCall, counts_to));
@@ -112,7 +120,8 @@ inline weft_kernel theirs(const nic::Kernel& k) {
 // False: there is none of this name.
 inline bool find_shipped(std::string_view name, weft_kernel& kernel) {
   for (const nic::Kernel& k : {kernels::traverse(), kernels::get(), kernels::consistent(), kernels::update(),
-                               kernels::filter(), kernels::distinct(), kernels::shuffle()}) {
+                               kernels::filter(), kernels::distinct(), kernels::checksum_stream(),
+                               kernels::shuffle()}) {
     if (k.name != name) continue;
     kernel = theirs(k);
     return true;

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 BUILD = Path(sys.argv.pop(1))
-PROGRAM = BUILD / "tests/dv_kernels"
+PROGRAM, LOCAL = BUILD / "tests/dv_kernels", BUILD / "tests/dv_local_calls"
 PATIENCE = 120
 WAYS = {"rings": (), "UDP": ("--wire", "udp"), "roce": ("--transport", "roce"),
         "roce, UDP": ("--transport", "roce", "--wire", "udp"),
@@ -21,8 +21,8 @@ def environment():
     return {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "LD_"))}
 
 
-def start(address, *words, flags=()):
-    command = [BUILD / "bin/weft", "run", "--addr", address, *flags, "--", PROGRAM, *words]
+def start(address, *words, flags=(), program=PROGRAM):
+    command = [BUILD / "bin/weft", "run", "--addr", address, *flags, "--", program, *words]
     return subprocess.Popen([str(word) for word in command], env=environment(), text=True, stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -46,6 +46,13 @@ class Kernels(unittest.TestCase):
         for name, flags in WAYS.items():
             with self.subTest(name):
                 self.alone("both", "called", flags=flags)
+
+    def test_a_program_calls_kernels_of_its_own_card(self):
+        for name, flags in WAYS.items():
+            with self.subTest(name):
+                process = start("127.0.73.4", flags=flags, program=LOCAL)
+                out, err = finish(process)
+                self.assertEqual((process.returncode, out), (0, "called\n"), err)
 
     def test_another_process_has_its_kernels_called(self):
         for name, flags in WAYS.items():

@@ -104,8 +104,7 @@ TEST_P(Streams, FilterCountsAddsUpAndKeepsWhatLiesInTheRange) {
                    .value = 8,
                    .least = 100,
                    .most = 299,
-                   .address = address(4096),
-                   .room_bytes = 200 * sizeof(Row)};
+                   .matches = {.address = address(4096), .room_bytes = 200 * sizeof(Row)}};
   ASSERT_EQ(call(kernels::kFilter, begin), CallOutcome::success);
   send(kernels::kFilter, std::as_bytes(std::span(rows)));
   send(kernels::kFilter, bytes_of("end"));
@@ -128,7 +127,7 @@ TEST_P(Streams, FilterCountsAddsUpAndKeepsWhatLiesInTheRange) {
 
 TEST_P(Streams, FilterFailsWhereThereIsNoRoom) {
   const std::vector<std::uint64_t> values(1000, 5);
-  const FilterCall begin{.ask = StreamAsk::begin, .address = address(4096), .room_bytes = 999 * 8};
+  const FilterCall begin{.ask = StreamAsk::begin, .matches = {.address = address(4096), .room_bytes = 999 * 8}};
   ASSERT_EQ(call(kernels::kFilter, begin), CallOutcome::success);
   send(kernels::kFilter, std::as_bytes(std::span(values)));
   EXPECT_EQ(call(kernels::kFilter, FilterCall{.ask = StreamAsk::finish}), CallOutcome::failed);
@@ -161,7 +160,7 @@ TEST_P(Streams, DistinctIsRightWithinItsError) {
     std::vector<std::uint64_t> values = random_values(different, different);
     const std::vector<std::uint64_t> first(values.begin(), values.begin() + 50);
     values.insert(values.end(), first.begin(), first.end());  // those come twice
-    const DistinctCall begin{.ask = StreamAsk::begin, .stream_at = address(0), .stream_room = values.size() * 8};
+    const DistinctCall begin{.ask = StreamAsk::begin, .stream = {.address = address(0), .room_bytes = values.size() * 8}};
     ASSERT_EQ(call(kernels::kDistinct, begin), CallOutcome::success);
     send(kernels::kDistinct, std::as_bytes(std::span(values)));
     ASSERT_EQ(call(kernels::kDistinct, DistinctCall{.ask = StreamAsk::finish}), CallOutcome::success);
@@ -191,7 +190,7 @@ TEST_P(Streams, DistinctMergesSketches) {
 
 TEST_P(Streams, DistinctFailsWhereTheStreamHasNoRoom) {
   const std::vector<std::uint64_t> values(100);
-  const DistinctCall begin{.ask = StreamAsk::begin, .stream_at = address(0), .stream_room = 799};
+  const DistinctCall begin{.ask = StreamAsk::begin, .stream = {.address = address(0), .room_bytes = 799}};
   ASSERT_EQ(call(kernels::kDistinct, begin), CallOutcome::success);
   send(kernels::kDistinct, std::as_bytes(std::span(values)));
   EXPECT_EQ(call(kernels::kDistinct, DistinctCall{.ask = StreamAsk::finish}), CallOutcome::failed);
