@@ -54,7 +54,8 @@ QueuePair Card::make_queue_pair(Calls calls, std::uint32_t at_once) {
   weftdv_qp_init_attr weft{};
   if (calls == Calls::serves) weft.comp_mask = WEFTDV_QP_INIT_ATTR_SERVES_CALLS;
   if (calls == Calls::makes) weft.comp_mask = WEFTDV_QP_INIT_ATTR_CALLS;
-  weft.serves_calls = at_once;
+  if (calls == Calls::locally) weft.comp_mask = WEFTDV_QP_INIT_ATTR_LOCAL_CALLS;
+  weft.serves_calls = weft.local_calls = at_once;
   ibv_qp* const qp = weftdv_create_qp(context_, &attr, &weft);
   require(qp != nullptr, "make a queue pair (more than 1000: weft run --max-qps)");
   return QueuePair(qp);

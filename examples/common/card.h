@@ -20,7 +20,7 @@ struct Endpoint {
   std::uint32_t mtu = 0;  // an ibv_mtu
 };
 
-enum class Calls { none, serves, makes };
+enum class Calls { none, serves, makes, locally };
 
 class QueuePair {
  public:
@@ -48,7 +48,7 @@ class Card {
   Card& operator=(const Card&) = delete;
 
   [[nodiscard]] ibv_mr* register_memory(std::span<std::byte> memory);
-  // `at_once`: calls of the peer that it serves.
+  // `at_once`: calls of the peer that it serves, or local ones that may be posted.
   [[nodiscard]] QueuePair make_queue_pair(Calls calls, std::uint32_t at_once = 1);
   [[nodiscard]] Endpoint endpoint_of(const QueuePair& qp);
   void deploy(const weft_kernel& kernel);

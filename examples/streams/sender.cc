@@ -89,6 +89,8 @@ void Sender::begin(const std::string& way) {
     call(way, filter);
   } else if (way == "distinct") {
     call(way, weft_distinct_call{});
+  } else if (way == "checksum") {
+    call(way, weft_checksum_call{});
   } else if (way == "shuffle") {
     weft_shuffle_call shuffle{};
     shuffle.partitions = kPartitions;
@@ -105,6 +107,10 @@ void Sender::finish(const std::string& way) {
     call(way, end);
   } else if (way == "distinct") {
     weft_distinct_call end{};
+    end.ask = WEFT_STREAM_FINISH;
+    call(way, end);
+  } else if (way == "checksum") {
+    weft_checksum_call end{};
     end.ask = WEFT_STREAM_FINISH;
     call(way, end);
   } else if (way == "shuffle") {

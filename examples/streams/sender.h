@@ -13,7 +13,7 @@
 namespace streams {
 
 // Plain WRITEs; a kernel that does nothing; and those that ship.
-inline constexpr std::array kWays{"write", "dropped", "filter", "distinct", "shuffle"};
+inline constexpr std::array kWays{"write", "dropped", "filter", "distinct", "checksum", "shuffle"};
 
 class Sender {
  public:

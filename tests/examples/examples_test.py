@@ -1,5 +1,5 @@
-"""The examples run: GET by READs, by a kernel and by TCP, while values change; streams through kernels. And both are
-built against an installed Weft."""
+"""The examples run: GET by READs, by a kernel and by TCP, while values change; streams through kernels; each kernel that
+ships. And all are built against an installed Weft."""
 
 import json
 import os
@@ -66,12 +66,12 @@ class KeyValueStore(unittest.TestCase):
                             self.check(get("--by", by, "--clients", clients, "--puts", 2000, "--json", "yes",
                                            flags=flags), clients)
 
-    def test_a_thousand_clients(self):
-        many = ("--max-qps", "2048")
+    def test_thousands_of_clients(self):
+        many = ("--max-qps", "4096")
         with Store(flags=many):
             for by in ("reads", "kernel"):
                 with self.subTest(by):
-                    self.check(get("--by", by, "--clients", 1000, "--json", "yes", flags=many), 1000)
+                    self.check(get("--by", by, "--clients", 3000, "--json", "yes", flags=many), 3000)
 
     def test_who_finds_another_value_than_was_put_says_so(self):
         with Store():
@@ -100,15 +100,27 @@ class Streams(unittest.TestCase):
                                       env=environment(), capture_output=True, text=True, timeout=PATIENCE)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 ways = [line.split()[0] for line in done.stdout.splitlines()]
-                self.assertEqual(ways, ["write", "dropped", "filter", "distinct", "shuffle"])
+                self.assertEqual(ways, ["write", "dropped", "filter", "distinct", "checksum", "shuffle"])
+
+
+class Kernels(unittest.TestCase):
+    def test_each_that_ships_is_called_by_peers_and_at_home(self):
+        for flags in ((), ("--wire", "udp"), ("--transport", "roce", "--wire", "udp", "--loss", "1%", "--seed", "5")):
+            with self.subTest(flags=flags):
+                done = subprocess.run(command("127.0.74.4", flags=flags, program=BUILD / "bin/weft-kernels"),
+                                      env=environment(), capture_output=True, text=True, timeout=PATIENCE)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertEqual([line[:12].strip() for line in done.stdout.splitlines()],
+                                 ["traverse", "get", "consistent", "update", "filter", "distinct", "checksum",
+                                  "shuffle", "own filter", "own shuffle"])
 
 
 class Installed(unittest.TestCase):
-    def test_both_are_built_against_an_installed_weft(self):
+    def test_all_are_built_against_an_installed_weft(self):
         shutil.rmtree(FOLDER, ignore_errors=True)
         prefix = FOLDER / "prefix"
         steps = [("cmake", "--install", BUILD, "--prefix", prefix)]
-        for name in ("kv", "streams"):
+        for name in ("kv", "streams", "kernels"):
             steps.append(("cmake", "-S", EXAMPLES / name, "-B", FOLDER / name, "-G", "Ninja",
                           f"-DCMAKE_PREFIX_PATH={prefix}"))
             steps.append(("cmake", "--build", FOLDER / name))

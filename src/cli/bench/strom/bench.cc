@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,9 +34,10 @@ struct StromRow {
 constexpr std::uint32_t kStoreBytes = 32U << 20, kMostKeys = 100'000;
 std::uint32_t keys_in(const StromBench& bench) { return std::min(kMostKeys, kStoreBytes / (bench.value_bytes + 128)); }
 
-std::string store_beside(const std::string& weft) {
-  return (std::filesystem::path(weft).parent_path() / "weft-kv").string();
+std::string program_beside(const std::string& weft, const char* name) {
+  return (std::filesystem::path(weft).parent_path() / name).string();
 }
+std::string store_beside(const std::string& weft) { return program_beside(weft, "weft-kv"); }
 
 std::vector<std::string> store_words(const StromBench& bench, const char* what) {
   return {bench.weft,
@@ -73,6 +76,41 @@ void measure_get(const StromBench& bench, std::uint32_t clients, const char* way
   cell.p99_us.add(number("p99_us"));
 }
 
+// A way that a stream takes, beside plain WRITEs: the median of the rounds' ratios.
+struct StreamWay {
+  std::string name;
+  double megabytes = 0, of_write = 0;  // of a second
+};
+
+// They take their turns within one program, which says a line of each.
+std::vector<StreamWay> measure_streams(const StromBench& bench) {
+  constexpr std::uint32_t kMostMilliseconds = 60'000, kMessage = 64 << 10, kMostWays = 20;
+  const std::uint32_t each = std::min(bench.milliseconds, kMostMilliseconds);
+  const Ended ended = run_alone({{bench.weft, "run", "--wire", bench.wire, "--addr", bench.address, "--",
+                                  program_beside(bench.weft, "weft-streams"), std::to_string(bench.rounds),
+                                  std::to_string(each), std::to_string(kMessage)}},
+                                kStromSeconds + static_cast<int>(bench.rounds * kMostWays * (each / 1000 + 1)));
+  std::vector<StreamWay> ways;
+  if (ended.status != 0) {
+    fmt::print(stderr, "{}", ended.output);
+    return ways;
+  }
+  std::istringstream lines(ended.output);
+  for (std::string line; std::getline(lines, line);) {
+    char name[32];
+    StreamWay way;
+    if (std::sscanf(line.c_str(), "%31s %lf MB/s %lf of write", name, &way.megabytes, &way.of_write) != 3) continue;
+    way.name = name;
+    ways.push_back(way);
+  }
+  return ways;
+}
+
+void print_streams_text(const std::vector<StreamWay>& ways) {
+  fmt::print("\n{:<12}  {:>8}  {:>8}\n", "stream", "MB/s", "of write");
+  for (const StreamWay& w : ways) fmt::print("{:<12}  {:>8.0f}  {:>8.2f}\n", w.name, w.megabytes, w.of_write);
+}
+
 void print_strom_text(const StromBench& bench, const std::vector<StromRow>& rows) {
   fmt::print("weft run --wire {} -- weft-kv get --bytes {}\n\n", bench.wire, bench.value_bytes);
   fmt::print("{:>8}  {:<7}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", "clients", "GET by", "GETs/s", "median us",
@@ -89,7 +127,7 @@ void print_strom_text(const StromBench& bench, const std::vector<StromRow>& rows
   }
 }
 
-void print_strom_json(const std::vector<StromRow>& rows) {
+void print_strom_json(const std::vector<StromRow>& rows, const std::vector<StreamWay>& streams) {
   nlohmann::json out = nlohmann::json::array();
   for (const StromRow& row : rows) {
     for (std::size_t w = 0; w < kStromWays.size(); ++w) {
@@ -104,6 +142,9 @@ void print_strom_json(const std::vector<StromRow>& rows) {
                      {"median_of_kernel", number_or_null(Samples::ratio(cell.median_us, row.ways[0].median_us))}});
     }
   }
+  for (const StreamWay& w : streams) {
+    out.push_back({{"stream", w.name}, {"megabytes", w.megabytes}, {"of_write", w.of_write}});
+  }
   fmt::print("{}\n", out.dump(2));
 }
 
@@ -111,7 +152,7 @@ void print_strom_json(const std::vector<StromRow>& rows) {
 
 CLI::App& add_strom_bench(CLI::App& bench, StromBench& options) {
   CLI::App& app =
-      *bench.add_subcommand("strom", "GET from a server's memory by a kernel on its card, beside READs and TCP");
+      *bench.add_subcommand("strom", "Kernels on a card: GET by one, beside READs and TCP; streams through them, beside WRITEs");
   app.add_option("--clients", options.clients, "Numbers of clients, each with one GET under way")
       ->delimiter(',')
       ->type_name("LIST")
@@ -124,13 +165,15 @@ CLI::App& add_strom_bench(CLI::App& bench, StromBench& options) {
   app.add_option("--milliseconds", options.milliseconds, "Every point is measured for so long, each time")
       ->type_name("N")
       ->check(CLI::Range(1U, 600'000U));
-  app.add_flag("--json", options.json, "Rows of clients, by, rate, median_us, p99_us and ratios");
+  app.add_flag("--json", options.json, "Rows of clients, by, rate, median_us, p99_us and ratios; and of stream, megabytes, of_write");
   return app;
 }
 
 int run_strom_bench(const StromBench& bench) {
   const std::string store = store_beside(bench.weft);
-  if (!is_installed(store)) return usage_error(fmt::format("there is no {}: build it (make all)", store));
+  for (const std::string& program : {store, program_beside(bench.weft, "weft-streams")}) {
+    if (!is_installed(program)) return usage_error(fmt::format("there is no {}: build it (make all)", program));
+  }
   const bool shown = isatty(STDERR_FILENO) == 1;
   std::vector<StromRow> rows;
   for (const std::uint32_t n : bench.clients) rows.emplace_back().clients = n;
@@ -147,9 +190,16 @@ int run_strom_bench(const StromBench& bench) {
       }
     }
   }
+  if (shown) fmt::print(stderr, "\r\033[Kstreams");
+  const std::vector<StreamWay> streams = measure_streams(bench);
   if (shown) fmt::print(stderr, "\r\033[K");
-  bench.json ? print_strom_json(rows) : print_strom_text(bench, rows);
-  return any ? kOk : kFailed;
+  if (bench.json) {
+    print_strom_json(rows, streams);
+  } else {
+    print_strom_text(bench, rows);
+    print_streams_text(streams);
+  }
+  return any && !streams.empty() ? kOk : kFailed;
 }
 
 }  // namespace weft::cli

@@ -1,5 +1,5 @@
 // weft bench strom: GET from a key-value store in a server's memory (examples/kv), by a kernel on its card, by READs
-// and by TCP; interleaved in one run.
+// and by TCP; and streams through kernels beside plain WRITEs (examples/streams). Interleaved in one run.
 #pragma once
 
 #include <cstdint>
