@@ -134,9 +134,9 @@ struct weftdv_local_rpc_write {
 };
 
 // 0 or errno, as ibv_post_send(); EOPNOTSUPP: the queue pair was not made for local calls. The completion
-// (IBV_WC_RDMA_WRITE) of a call says that the answer is there, and that all that the kernel has sent has arrived; that of
-// payload, that the kernel has taken it. With an error completes, and breaks the queue pair: payload or an answer in
-// memory that its key does not open (IBV_WC_LOC_PROT_ERR), and payload for a kernel that does not exist, or has no
+// (IBV_WC_RDMA_WRITE) of a call says that the answer is there, and that what the kernel has sent has arrived; that of
+// payload, that the kernel has taken it. With an error completes, and breaks the queue pair: payload, or an answer, in
+// memory that its key does not open (IBV_WC_LOC_PROT_ERR), and payload for a kernel that does not exist or has no
 // instance free (IBV_WC_LOC_QP_OP_ERR). All else is said in the answer.
 int weftdv_post_local_rpc(struct ibv_qp* qp, const struct weftdv_local_rpc* call);
 int weftdv_post_local_rpc_write(struct ibv_qp* qp, const struct weftdv_local_rpc_write* payload);

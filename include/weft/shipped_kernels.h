@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-// "traverse", "get", "consistent", "update", "filter", "distinct", "checksum" or "shuffle", with its own op-code. False: there is
-// none of this name.
+// "traverse", "get", "consistent", "update", "filter", "distinct", "checksum" or "shuffle", with its own op-code.
+// False: there is none of this name.
 bool weft_shipped_kernel(const char* name, struct weft_kernel* kernel);
 
 // ---- traverse: from an element of a structure to the next, until a key matches; then the value that belongs to it
@@ -111,11 +111,11 @@ struct weft_outlet {
 
 // Fields are unsigned, of eight bytes, at any place in a record.
 struct weft_filter_call {
-  uint32_t ask;                  // enum weft_stream_ask; of the others only the first has all that follows
-  uint32_t record_bytes;         // 8 ... 256
-  uint32_t field, value;         // where the one is that decides, and the one that is added up
-  uint64_t least, most;          // that the first may be
-  struct weft_outlet matches;    // for records that count, one behind the other; address 0: they are not written
+  uint32_t ask;                // enum weft_stream_ask; of the others only the first has all that follows
+  uint32_t record_bytes;       // 8 ... 256
+  uint32_t field, value;       // where the one is that decides, and the one that is added up
+  uint64_t least, most;        // that the first may be
+  struct weft_outlet matches;  // for records that count, one behind the other; address 0: they are not written
 };
 struct weft_filter_answer {
   uint64_t records, count, sum;
@@ -152,14 +152,13 @@ struct weft_checksum_answer {
 
 // ---- shuffle: values of eight bytes are spread over partitions by some of their bits
 
-
 struct weft_partition {
   uint64_t address, room_bytes;
 };
 struct weft_shuffle_call {
   uint32_t ask;
-  uint32_t partitions;  // begin: a power of two, at most 1024
-  uint32_t shift;       // begin: the partition is the value's bits from this one on
+  uint32_t partitions;     // begin: a power of two, at most 1024
+  uint32_t shift;          // begin: the partition is the value's bits from this one on
   uint32_t sends;          // begin: 1: partitions are weft_outlets, and may be peers' (local calls)
   uint64_t partitions_at;  // begin: a weft_partition, or a weft_outlet, for each, in memory that the call's key opens
   uint64_t counts_to;      // result, finish: the number of each one's values, eight bytes; 0: nowhere

@@ -61,7 +61,7 @@ enum class Verb : std::uint8_t {
   bind_window,       // opens a window
   rpc,        // RC: calls a kernel of the peer's (weft/kernel.h) by a weft_call_head and parameters, of one packet
   rpc_write,  // RC: payload of any length for a kernel of the peer's
-  // RC: the same for kernels of this device, by a queue pair that has local calls. The call's head and its parameters are
+  // RC: the same for kernels of this device, by a queue pair that has local calls. The call's head and parameters are
   // `inline_data`, of any memory and at most 4096 bytes behind the head; `remote` has the op-code, and the key of this
   // program's memory that the kernel may use. Apart from the send queue, and in the order of posting.
   local_rpc,

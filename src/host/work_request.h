@@ -38,8 +38,8 @@ struct LocalRequest {
   std::uint64_t id = 0, opcode = 0;
   bool is_payload = false;
   bool signaled = true;
-  wire::Key key{};                             // what the kernel may use of this program's memory
-  nic::CallHead answer{};                      // of a call: where its answer goes, and key and room there
+  wire::Key key{};                              // what the kernel may use of this program's memory
+  nic::CallHead answer{};                       // of a call: where its answer goes, and key and room there
   std::span<const nic::Fragment> parameters{};  // of a call; they are copied
   std::span<const nic::Sge> payload{};
 };

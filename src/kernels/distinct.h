@@ -15,8 +15,8 @@ inline constexpr std::uint32_t kSketchBits = 14, kSketchBytes = 1U << kSketchBit
 struct DistinctCall {
   StreamAsk ask{};
   std::uint32_t unused = 0;
-  Outlet stream{};                               // begin: where the stream goes as it passes; address 0: nowhere
-  std::uint64_t merge_from = 0, save_to = 0;     // result, finish: registers to be merged before, or written; 0: none
+  Outlet stream{};                            // begin: where the stream goes as it passes; address 0: nowhere
+  std::uint64_t merge_from = 0, save_to = 0;  // result, finish: registers to be merged before, or written; 0: none
 };
 static_assert(sizeof(DistinctCall) == 56);
 

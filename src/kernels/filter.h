@@ -16,9 +16,9 @@ inline constexpr std::uint32_t kMostRecord = 256;
 struct FilterCall {
   StreamAsk ask{};
   std::uint32_t record_bytes = 8;
-  std::uint32_t field = 0, value = 0;         // where the one is that decides, and the one that is added up
-  std::uint64_t least = 0, most = ~0ULL;      // that the first may be
-  Outlet matches{};                           // for records that count; address 0: they are not written
+  std::uint32_t field = 0, value = 0;     // where the one is that decides, and the one that is added up
+  std::uint64_t least = 0, most = ~0ULL;  // that the first may be
+  Outlet matches{};                       // for records that count; address 0: they are not written
 };
 static_assert(sizeof(FilterCall) == 64);
 

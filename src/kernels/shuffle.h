@@ -13,15 +13,16 @@ inline constexpr std::uint64_t kShuffle = 0x5368'7566'666C'65;  // "Shuffle"
 
 inline constexpr std::uint32_t kMostPartitions = 1024, kValuesTogether = 16;
 
-// Where a partition is (an Outlet if it is a peer's). Its size comes from a histogram that the caller has made, or was told.
+// Where a partition is (an Outlet if it is a peer's). Its size comes from a histogram that the caller has,
+// or was told.
 struct Partition {
   std::uint64_t address = 0, room_bytes = 0;
 };
 
 struct ShuffleCall {
   StreamAsk ask{};
-  std::uint32_t partitions = 1;  // begin: a power of two
-  std::uint32_t shift = 0;       // begin: the partition is the value's bits from this one on
+  std::uint32_t partitions = 1;     // begin: a power of two
+  std::uint32_t shift = 0;          // begin: the partition is the value's bits from this one on
   std::uint32_t sends = 0;          // begin: 1: partitions are Outlets, and may be peers' (local calls)
   std::uint64_t partitions_at = 0;  // begin: a Partition, or an Outlet, for each
   std::uint64_t counts_to = 0;      // result, finish: the number of each one's values, eight bytes; 0: nowhere

@@ -28,7 +28,7 @@ struct Outlet {
   // Behind what has gone there before: at most 4096 bytes.
   [[nodiscard]] nic::KernelSent put(nic::KernelStep& step, const void* data, std::uint32_t bytes) {
     if (bytes > room_bytes) return nic::KernelSent::refused;
-    const nic::KernelSent sent = sends != 0                          ? step.send({address, key, qpn}, data, bytes)
+    const nic::KernelSent sent = sends != 0                         ? step.send({address, key, qpn}, data, bytes)
                                  : step.write(address, data, bytes) ? nic::KernelSent::sent
                                                                     : nic::KernelSent::refused;
     if (sent != nic::KernelSent::sent) return sent;
@@ -50,8 +50,8 @@ static_assert(sizeof(Outlet) == 32);
 template <std::size_t kMostPiece>
 class Pieces {
  public:
-  // Calls each(const std::byte* pieces, std::size_t count), for as many at a time as lie together; it returns how many it
-  // has taken, and if they are not all, that was the end. How many bytes are taken: the rest is to come again.
+  // Calls each(const std::byte* pieces, std::size_t count), for as many at a time as lie together; it says how many it has
+  // taken, and if they are not all, that was the end. How many bytes are taken: the rest is to come again.
   template <class Each>
   std::size_t take(const std::byte* input, std::size_t bytes, std::size_t size, Each&& each) {
     const std::byte* const begin = input;

@@ -119,9 +119,9 @@ inline weft_kernel theirs(const nic::Kernel& k) {
 
 // False: there is none of this name.
 inline bool find_shipped(std::string_view name, weft_kernel& kernel) {
-  for (const nic::Kernel& k : {kernels::traverse(), kernels::get(), kernels::consistent(), kernels::update(),
-                               kernels::filter(), kernels::distinct(), kernels::checksum_stream(),
-                               kernels::shuffle()}) {
+  for (const nic::Kernel& k :
+       {kernels::traverse(), kernels::get(), kernels::consistent(), kernels::update(), kernels::filter(),
+        kernels::distinct(), kernels::checksum_stream(), kernels::shuffle()}) {
     if (k.name != name) continue;
     kernel = theirs(k);
     return true;

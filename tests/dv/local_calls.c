@@ -75,12 +75,8 @@ static enum weft_call_outcome call(struct ibv_qp* qp, uint64_t opcode, const voi
 }
 static void feed(struct ibv_qp* qp, uint64_t opcode, const void* bytes, uint32_t count) {
   struct ibv_sge sge = {.addr = (uintptr_t)bytes, .length = count, .lkey = mr->lkey};
-  const struct weftdv_local_rpc_write w = {.wr_id = 1,
-                                           .opcode = opcode,
-                                           .lkey = mr->lkey,
-                                           .sg_list = &sge,
-                                           .num_sge = 1,
-                                           .send_flags = IBV_SEND_SIGNALED};
+  const struct weftdv_local_rpc_write w = {
+      .wr_id = 1, .opcode = opcode, .lkey = mr->lkey, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED};
   require(weftdv_post_local_rpc_write(qp, &w) == 0, "payload is posted");
   require(next_success().wr_id == 1, "it is taken");
 }

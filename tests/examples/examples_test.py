@@ -1,5 +1,5 @@
-"""The examples run: GET by READs, by a kernel and by TCP, while values change; streams through kernels; each kernel that
-ships. And all are built against an installed Weft."""
+"""The examples run: GET by READs, by a kernel and by TCP, while values change; streams through kernels; each kernel
+that ships. And all are built against an installed Weft."""
 
 import json
 import os

@@ -200,8 +200,8 @@ End spread_with(BedSpec spec, std::uint64_t seed) {
             host::Error::none);
   EXPECT_EQ(scene.payload(2, kernels::kShuffle, Piece{kValues, 1200}), host::Error::none);
   const auto write = [&](std::size_t way) {
-    EXPECT_EQ(scene.ways[way].a.post({.id = 10 + way, .kind = nic::WorkKind::write, .local = {{0, 600}},
-                                      .remote = 200 * 1024}),
+    EXPECT_EQ(scene.ways[way].a.post(
+                  {.id = 10 + way, .kind = nic::WorkKind::write, .local = {{0, 600}}, .remote = 200 * 1024}),
               host::Error::none);
   };
   write(0);

@@ -58,7 +58,8 @@ class LocalScene {
   }
 
   // Calls, and runs until it is over: one good completion, and the answer.
-  nic::CallOutcome call_and_run(std::uint64_t opcode, std::span<const std::byte> parameters, std::uint32_t room = 1024) {
+  nic::CallOutcome call_and_run(std::uint64_t opcode, std::span<const std::byte> parameters,
+                                std::uint32_t room = 1024) {
     clear_answers();
     EXPECT_EQ(call({.opcode = opcode, .parameters = parameters, .room = room}), host::Error::none);
     EXPECT_TRUE(bed.run());

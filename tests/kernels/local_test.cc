@@ -70,9 +70,8 @@ TEST_P(LocalCallsOf, AKernelHaveTheRightsOfThePrograms) {
   for (const sim::Memory* m : {&foreign, &fixed}) {
     const nic::Fragment where{bytes_of_object(m->address).data(), 8};
     const nic::CallHead answer{scene.address(kAnswers), scene.own().arena.key.raw(), 1024, 0, 0};
-    ASSERT_EQ(
-        scene.post(0, {.opcode = kLocalOp, .key = m->key, .answer = answer, .parameters = std::span(&where, 1)}),
-        host::Error::none);
+    ASSERT_EQ(scene.post(0, {.opcode = kLocalOp, .key = m->key, .answer = answer, .parameters = std::span(&where, 1)}),
+              host::Error::none);
     ASSERT_TRUE(scene.bed.run());
     EXPECT_THAT(scene.done(), SizeIs(1));
     EXPECT_EQ(scene.head().outcome, CallOutcome::denied);
@@ -89,7 +88,8 @@ TEST_P(LocalCallsOf, AKernelEndInTheOrderOfPosting) {
   });
   for (const std::uint64_t steps : {900U, 0U, 100U, 1U}) {
     const std::uint64_t parameter = steps;
-    ASSERT_EQ(scene.call({.id = steps, .opcode = kLocalOp, .parameters = bytes_of_object(parameter)}), host::Error::none);
+    ASSERT_EQ(scene.call({.id = steps, .opcode = kLocalOp, .parameters = bytes_of_object(parameter)}),
+              host::Error::none);
   }
   ASSERT_TRUE(scene.bed.run());
   std::vector<std::uint64_t> ids;
@@ -239,8 +239,8 @@ TEST_P(LocalCallsOf, AKernelSendOnQueuePairsOfTheirDomainThatAreMadeForItAlone) 
   const auto plain = scene.bed.connect(scene.own(), {}, peer(), {});
   host::QueuePair& idle = scene.own().create_qp({.local_calls = 1});
   const auto domain = scene.card().create_domain();
-  const auto elsewhere = scene.card().create_qp(
-      *domain, {.send_cq = scene.own().cq, .receive_cq = scene.own().cq, .local_calls = 1});
+  const auto elsewhere =
+      scene.card().create_qp(*domain, {.send_cq = scene.own().cq, .receive_cq = scene.own().cq, .local_calls = 1});
   ASSERT_TRUE(elsewhere.has_value());
   EXPECT_EQ(way(0xABCDE, 8), CallOutcome::denied) << "there is none";
   EXPECT_EQ(way(plain.a.qp().qpn().raw(), 8), CallOutcome::denied) << "it has no places for that";
@@ -253,7 +253,8 @@ TEST_P(LocalCallsOf, AKernelSendOnQueuePairsOfTheirDomainThatAreMadeForItAlone) 
 TEST_P(LocalCallsOf, PeersAreNotServedByTheQueuePairAndTheirKernelsDoNotSend) {
   LocalScene other(speaking(GetParam()), {.qp = {.may_call = true}});
   const Endpoint& calling = other.ways[0].b;
-  ASSERT_EQ(calling.post({.id = 3, .kind = nic::WorkKind::rpc, .local = {{0, 64}}, .opcode = kLocalOp}), host::Error::none);
+  ASSERT_EQ(calling.post({.id = 3, .kind = nic::WorkKind::rpc, .local = {{0, 64}}, .opcode = kLocalOp}),
+            host::Error::none);
   ASSERT_TRUE(other.bed.run());
   EXPECT_EQ(other.own().counted(Refusal::kernel_off), 1U);
 
@@ -276,7 +277,8 @@ TEST_P(LocalCallsOf, AKernelThatSendsWithoutEndAreStopped) {
         return sent == KernelSent::full ? KernelNext::retry : KernelNext::again;
       },
       500);
-  EXPECT_EQ(scene.call_with(kLocalOp, KernelTarget{peer().arena.address, peer().arena.key.raw(), 0}), CallOutcome::stopped);
+  EXPECT_EQ(scene.call_with(kLocalOp, KernelTarget{peer().arena.address, peer().arena.key.raw(), 0}),
+            CallOutcome::stopped);
   deploy(&say_again);
   EXPECT_EQ(call("goes on"), CallOutcome::success);
 }
@@ -301,7 +303,8 @@ TEST_P(LocalCallsOf, AKernelAreToldOfAQueuePairThatBreaksUnderWhatTheyHaveSent) 
 TEST_P(LocalCallsOf, WhatWaitsForAQueuePairThatIsResetOrDestroyedIsToldSo) {
   for (const bool destroys : {false, true}) {
     LocalScene two(speaking(GetParam()), {.peers = 2, .local_calls = 1});
-    (void)two.card().deploy({.opcode = kLocalOp, .step = &forward, .state_bytes = 64, .most_steps = 500, .instances = 1});
+    (void)two.card().deploy(
+        {.opcode = kLocalOp, .step = &forward, .state_bytes = 64, .most_steps = 500, .instances = 1});
     const Forward where{{two.bed.node(2).arena.address, two.bed.node(2).arena.key.raw(), two.qpn(1)}, 512};
     EXPECT_EQ(two.call_with(kLocalOp, where), CallOutcome::success);
     ASSERT_EQ(two.ways[1].a.go_to(nic::QpState::sqd), host::Error::none);  // what is sent stays

@@ -4,15 +4,20 @@
 #include <numeric>
 #include <random>
 
+#include "kernels/checksum.h"
+#include "kernels/consistent.h"
 #include "kernels/distinct.h"
 #include "kernels/filter.h"
 #include "kernels/scene.h"
 #include "kernels/shuffle.h"
+#include "kernels/sketch_hash.h"
 #include "kernels/update.h"
 
 namespace weft::test {
 namespace {
 
+using kernels::ChecksumAnswer;
+using kernels::ChecksumCall;
 using kernels::DistinctAnswer;
 using kernels::DistinctCall;
 using kernels::FilterAnswer;
@@ -36,7 +41,8 @@ BedSpec large_bed(nic::Dialect dialect) {
 class Streams : public testing::TestWithParam<nic::Dialect> {
  protected:
   Streams() {
-    for (const Kernel& k : {kernels::filter(), kernels::distinct(), kernels::shuffle(), kernels::update()})
+    for (const Kernel& k :
+         {kernels::filter(), kernels::distinct(), kernels::checksum_stream(), kernels::shuffle(), kernels::update()})
       EXPECT_EQ(scene.card().deploy(k), host::Error::none);
   }
   [[nodiscard]] std::uint64_t address(std::uint64_t offset) const { return scene.memory().address + offset; }
@@ -160,7 +166,8 @@ TEST_P(Streams, DistinctIsRightWithinItsError) {
     std::vector<std::uint64_t> values = random_values(different, different);
     const std::vector<std::uint64_t> first(values.begin(), values.begin() + 50);
     values.insert(values.end(), first.begin(), first.end());  // those come twice
-    const DistinctCall begin{.ask = StreamAsk::begin, .stream = {.address = address(0), .room_bytes = values.size() * 8}};
+    const DistinctCall begin{.ask = StreamAsk::begin,
+                             .stream = {.address = address(0), .room_bytes = values.size() * 8}};
     ASSERT_EQ(call(kernels::kDistinct, begin), CallOutcome::success);
     send(kernels::kDistinct, std::as_bytes(std::span(values)));
     ASSERT_EQ(call(kernels::kDistinct, DistinctCall{.ask = StreamAsk::finish}), CallOutcome::success);
@@ -169,6 +176,25 @@ TEST_P(Streams, DistinctIsRightWithinItsError) {
     EXPECT_NEAR(got.distinct, static_cast<double>(different), 0.025 * static_cast<double>(different)) << "3 errors";
     EXPECT_TRUE(std::equal(values.begin(), values.end(), in_server<std::uint64_t>(0))) << "the stream was kept";
   }
+}
+
+// However many values are hashed together.
+TEST_P(Streams, DistinctHasTheRegistersThatItsHashSays) {
+  const std::vector<std::uint64_t> values = random_values(1003, 9);
+  std::vector<std::uint8_t> expected(kernels::kSketchBytes, 0);
+  for (const std::uint64_t v : values) {
+    const std::uint64_t hash = kernels::hash_of(v);
+    std::uint8_t run = 1;
+    while (run <= 50 && (hash << kernels::kSketchBits << (run - 1) >> 63) == 0) ++run;
+    std::uint8_t& longest = expected[hash >> (64 - kernels::kSketchBits)];
+    longest = std::max(longest, run);
+  }
+  ASSERT_EQ(call(kernels::kDistinct, DistinctCall{.ask = StreamAsk::begin}), CallOutcome::success);
+  send(kernels::kDistinct, std::as_bytes(std::span(values)).first(8), 3);
+  send(kernels::kDistinct, std::as_bytes(std::span(values)).subspan(8), 3000);
+  const DistinctCall finish{.ask = StreamAsk::finish, .save_to = address(64 * 1024)};
+  ASSERT_EQ(call(kernels::kDistinct, finish), CallOutcome::success);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), in_server<std::uint8_t>(64 * 1024)));
 }
 
 TEST_P(Streams, DistinctMergesSketches) {
@@ -194,6 +220,30 @@ TEST_P(Streams, DistinctFailsWhereTheStreamHasNoRoom) {
   ASSERT_EQ(call(kernels::kDistinct, begin), CallOutcome::success);
   send(kernels::kDistinct, std::as_bytes(std::span(values)));
   EXPECT_EQ(call(kernels::kDistinct, DistinctCall{.ask = StreamAsk::finish}), CallOutcome::failed);
+}
+
+// ---- checksum
+
+TEST_P(Streams, ChecksumIsThatOfAllBytes) {
+  const std::vector<std::uint64_t> values = random_values(2000, 4);
+  const auto bytes = std::as_bytes(std::span(values)).first(15'999);
+  const ChecksumCall begin{.ask = StreamAsk::begin, .stream = {.address = address(64), .room_bytes = bytes.size()}};
+  ASSERT_EQ(call(kernels::kChecksum, begin), CallOutcome::success);
+  send(kernels::kChecksum, bytes);
+  ASSERT_EQ(call(kernels::kChecksum, ChecksumCall{.ask = StreamAsk::result}), CallOutcome::success);
+  EXPECT_EQ(answer<ChecksumAnswer>().checksum, kernels::checksum(bytes));
+  EXPECT_EQ(answer<ChecksumAnswer>().bytes, bytes.size());
+  EXPECT_TRUE(std::ranges::equal(scene.memory().bytes.subspan(64, bytes.size()), bytes));
+  send(kernels::kChecksum, bytes_of("x"));
+  EXPECT_EQ(call(kernels::kChecksum, ChecksumCall{.ask = StreamAsk::finish}), CallOutcome::failed) << "no room";
+}
+
+// Who may call the kernel cannot have the server send to others.
+TEST_P(Streams, OfPeersSendNothing) {
+  const ChecksumCall begin{.ask = StreamAsk::begin, .stream = {.address = 64, .room_bytes = 64, .sends = 1}};
+  ASSERT_EQ(call(kernels::kChecksum, begin), CallOutcome::success);
+  send(kernels::kChecksum, bytes_of("12345678"));
+  EXPECT_EQ(call(kernels::kChecksum, ChecksumCall{.ask = StreamAsk::finish}), CallOutcome::denied);
 }
 
 // ---- shuffle
@@ -228,6 +278,24 @@ TEST_P(Streams, ShuffleLosesNothing) {
       at += expected[p].size() * 8;
     }
   }
+}
+
+// A call that comes while the stream is still busy with the one before is the stream's, too.
+TEST_P(Streams, AreAskedAgainBeforeTheyHaveAnswered) {
+  for (std::uint32_t p = 0; p < 1024; ++p) in_server<Partition>(0)[p] = {address(64 * 1024 + p * 64), 64};
+  const ShuffleCall begin{.ask = StreamAsk::begin, .partitions = 1024, .partitions_at = address(0)};
+  ASSERT_EQ(call(kernels::kShuffle, begin), CallOutcome::success);
+  send(kernels::kShuffle, std::as_bytes(std::span(random_values(500, 3))));
+  scene.clear_answers();
+  const ShuffleCall result{.ask = StreamAsk::result}, finish{.ask = StreamAsk::finish};
+  std::uint64_t at = 0;
+  for (const ShuffleCall* c : {&result, &result, &finish}) {
+    ASSERT_EQ(scene.call({.opcode = kernels::kShuffle, .parameters = bytes_of_object(*c), .answer = at}),
+              host::Error::none);
+    at += 1024;
+  }
+  ASSERT_TRUE(scene.bed.run());
+  for (at = 0; at < 3072; at += 1024) EXPECT_EQ(scene.head(at).outcome, CallOutcome::success) << at;
 }
 
 TEST_P(Streams, ShuffleFailsWhereAPartitionHasNoRoom) {

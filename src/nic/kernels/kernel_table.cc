@@ -111,6 +111,14 @@ KernelInstance* KernelServer::find(std::uint64_t opcode) const {
   return nullptr;
 }
 
+bool KernelServer::has_busy_stream(std::uint64_t opcode) const {
+  for (const KernelInstance* i = first_; i != nullptr; i = i->next) {
+    const bool waits = i->phase == KernelInstance::Phase::waits;
+    if (i->opcode == opcode && i->is_stream && !i->is_local && !i->deaf && !waits) return true;
+  }
+  return false;
+}
+
 bool KernelServer::let_go_on() {
   for (KernelInstance* i = first_; i != nullptr; i = i->next) {
     if (i->is_local) continue;

@@ -44,6 +44,7 @@ struct KernelInstance {
   bool in_message = false;   // more payload of the same RPC WRITE comes
   bool deaf = false;         // it has ended, and waits for the end of that
   bool broken = false;       // it has failed because of payload: `outcome` is for the next caller
+  bool is_stream = false;    // it has waited, or was begun by payload: later calls and payload are its own
   bool is_local = false;     // this host's program has called it: all it reaches is local
 
   // The call that is to be answered.
@@ -113,6 +114,8 @@ class KernelServer {
   // An instance of this kernel that waits for payload or a call, of the peer's or of the program's.
   [[nodiscard]] KernelInstance* find_waiting(std::uint64_t opcode, bool is_local = false) const;
   [[nodiscard]] KernelInstance* find(std::uint64_t opcode) const;  // the peer's
+  // Does the peer have a stream of this kernel that is busy?
+  [[nodiscard]] bool has_busy_stream(std::uint64_t opcode) const;
 
   // A place has become free: whoever waits for one may look again. True: somebody does.
   bool let_go_on();

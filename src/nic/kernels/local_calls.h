@@ -24,8 +24,8 @@ struct LocalCall {
   std::uint64_t id = 0, opcode = 0;
   bool is_payload = false;
   bool signaled = false;
-  wire::Key key{};        // what the kernel may use
-  CallHead answer{};      // a call's: where it goes
+  wire::Key key{};           // what the kernel may use
+  CallHead answer{};         // a call's: where it goes
   std::uint32_t length = 0;  // of parameters or payload, in bytes
   std::array<std::byte, kMostParameters> parameters;
   std::array<Sge, kMostPieces> sges;  // of the payload

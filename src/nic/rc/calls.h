@@ -38,6 +38,7 @@ class Calls {
     KernelInstance* i = c.calls->find_waiting(to.address);
     const bool goes_on = i != nullptr;  // a stream: it has had payload, or is to have some
     if (!goes_on) {
+      if (c.calls->has_busy_stream(to.address)) return busy();  // it is the stream that is asked
       DeployedKernel* kernel = find(to.address);
       i = kernel != nullptr ? kernel->take() : nullptr;
       if (i == nullptr) return busy();
@@ -78,6 +79,7 @@ class Calls {
       if (i == nullptr) return busy();
       i->phase = Phase::waits;
       i->opcode = to.address;
+      i->is_stream = true;
       attach(c, *i);
     }
     if (i->phase != Phase::waits) return busy();
@@ -253,6 +255,7 @@ class Calls {
   }
   void rest(Context& c, KernelInstance& i) {
     i.ends = false;
+    i.is_stream = true;
     i.outcome = CallOutcome::success;
     i.is_local ? answer_local(c, i) : answer(c, i);
   }

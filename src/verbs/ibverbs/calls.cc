@@ -131,13 +131,12 @@ int post_local_rpc(ibv_qp* qp, const weftdv_local_rpc& call) {
   if ((call.send_flags & ~static_cast<unsigned>(IBV_SEND_SIGNALED)) != 0) return EINVAL;
   if (call.parameters == nullptr && call.parameter_bytes != 0) return EINVAL;
   const nic::Fragment parameters{static_cast<const std::byte*>(call.parameters), call.parameter_bytes};
-  return post_local(
-      qp, {.id = call.wr_id,
-           .opcode = call.opcode,
-           .signaled = (call.send_flags & IBV_SEND_SIGNALED) != 0,
-           .key = wire::Key(call.lkey),
-           .answer = {.address = call.answer_addr, .key = call.answer_lkey, .room = call.answer_length},
-           .parameters = std::span(&parameters, call.parameter_bytes != 0 ? 1U : 0U)});
+  return post_local(qp, {.id = call.wr_id,
+                         .opcode = call.opcode,
+                         .signaled = (call.send_flags & IBV_SEND_SIGNALED) != 0,
+                         .key = wire::Key(call.lkey),
+                         .answer = {.address = call.answer_addr, .key = call.answer_lkey, .room = call.answer_length},
+                         .parameters = std::span(&parameters, call.parameter_bytes != 0 ? 1U : 0U)});
 }
 
 int post_local_rpc_write(ibv_qp* qp, const weftdv_local_rpc_write& payload) {

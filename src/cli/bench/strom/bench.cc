@@ -34,10 +34,10 @@ struct StromRow {
 constexpr std::uint32_t kStoreBytes = 32U << 20, kMostKeys = 100'000;
 std::uint32_t keys_in(const StromBench& bench) { return std::min(kMostKeys, kStoreBytes / (bench.value_bytes + 128)); }
 
-std::string program_beside(const std::string& weft, const char* name) {
+std::string strom_program(const std::string& weft, const char* name) {
   return (std::filesystem::path(weft).parent_path() / name).string();
 }
-std::string store_beside(const std::string& weft) { return program_beside(weft, "weft-kv"); }
+std::string store_beside(const std::string& weft) { return strom_program(weft, "weft-kv"); }
 
 std::vector<std::string> store_words(const StromBench& bench, const char* what) {
   return {bench.weft,
@@ -87,7 +87,7 @@ std::vector<StreamWay> measure_streams(const StromBench& bench) {
   constexpr std::uint32_t kMostMilliseconds = 60'000, kMessage = 64 << 10, kMostWays = 20;
   const std::uint32_t each = std::min(bench.milliseconds, kMostMilliseconds);
   const Ended ended = run_alone({{bench.weft, "run", "--wire", bench.wire, "--addr", bench.address, "--",
-                                  program_beside(bench.weft, "weft-streams"), std::to_string(bench.rounds),
+                                  strom_program(bench.weft, "weft-streams"), std::to_string(bench.rounds),
                                   std::to_string(each), std::to_string(kMessage)}},
                                 kStromSeconds + static_cast<int>(bench.rounds * kMostWays * (each / 1000 + 1)));
   std::vector<StreamWay> ways;
@@ -151,8 +151,8 @@ void print_strom_json(const std::vector<StromRow>& rows, const std::vector<Strea
 }  // namespace
 
 CLI::App& add_strom_bench(CLI::App& bench, StromBench& options) {
-  CLI::App& app =
-      *bench.add_subcommand("strom", "Kernels on a card: GET by one, beside READs and TCP; streams through them, beside WRITEs");
+  CLI::App& app = *bench.add_subcommand(
+      "strom", "Kernels on a card: GET by one, beside READs and TCP; streams through them, beside WRITEs");
   app.add_option("--clients", options.clients, "Numbers of clients, each with one GET under way")
       ->delimiter(',')
       ->type_name("LIST")
@@ -165,13 +165,14 @@ CLI::App& add_strom_bench(CLI::App& bench, StromBench& options) {
   app.add_option("--milliseconds", options.milliseconds, "Every point is measured for so long, each time")
       ->type_name("N")
       ->check(CLI::Range(1U, 600'000U));
-  app.add_flag("--json", options.json, "Rows of clients, by, rate, median_us, p99_us and ratios; and of stream, megabytes, of_write");
+  app.add_flag("--json", options.json,
+               "Rows of clients, by, rate, median_us, p99_us and ratios; and of stream, megabytes, of_write");
   return app;
 }
 
 int run_strom_bench(const StromBench& bench) {
   const std::string store = store_beside(bench.weft);
-  for (const std::string& program : {store, program_beside(bench.weft, "weft-streams")}) {
+  for (const std::string& program : {store, strom_program(bench.weft, "weft-streams")}) {
     if (!is_installed(program)) return usage_error(fmt::format("there is no {}: build it (make all)", program));
   }
   const bool shown = isatty(STDERR_FILENO) == 1;
