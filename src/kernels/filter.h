@@ -1,6 +1,6 @@
 // Filter and aggregate: of a stream of records those count whose field lies in a range. They are counted, and another
-// field of theirs is added up; if the caller wants them they are written to memory, one behind the other; in local calls
-// also to a peer's.
+// field of theirs is added up; if the caller wants them they are written to memory, one behind the other; in local
+// calls also to a peer's.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ static_assert(sizeof(Outlet) == 32);
 template <std::size_t kMostPiece>
 class Pieces {
  public:
-  // Calls each(const std::byte* pieces, std::size_t count), for as many at a time as lie together; it says how many it has
-  // taken, and if they are not all, that was the end. How many bytes are taken: the rest is to come again.
+  // Calls each(const std::byte* pieces, std::size_t count), for as many at a time as lie together. It says how many it
+  // has taken; if they are not all, that was the end. How many bytes are taken: the rest is to come again.
   template <class Each>
   std::size_t take(const std::byte* input, std::size_t bytes, std::size_t size, Each&& each) {
     const std::byte* const begin = input;

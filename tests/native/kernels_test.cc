@@ -110,6 +110,54 @@ TEST_F(Kernels, ThatShipFindTheirParametersAsProgramsWriteThem) {
             WEFT_CALL_FAILED);
 }
 
+// Sends what it is fed to the peer.
+weft_kernel_next forward(weft_kernel_step* step) {
+  auto* to = static_cast<weft_kernel_target*>(step->state);
+  if (step->event == WEFT_KERNEL_CALL) {
+    if (step->input_bytes != sizeof *to) return WEFT_KERNEL_DONE;
+    std::memcpy(to, step->input, sizeof *to);
+    return WEFT_KERNEL_WAIT;
+  }
+  const weft_kernel_sent sent = weft_kernel_send(step, to, step->input, step->input_bytes);
+  to->address += sent == WEFT_KERNEL_SENT ? step->input_bytes : 0;
+  return sent == WEFT_KERNEL_SENT   ? WEFT_KERNEL_WAIT
+         : sent == WEFT_KERNEL_FULL ? WEFT_KERNEL_RETRY
+                                    : WEFT_KERNEL_FAILED;
+}
+
+TEST_F(Kernels, OfThisDeviceSendWhatTheyAreFed) {
+  a.qp = must(a.domain.create_queue_pair({.limits = kLimits, .send_cq = &a.cq, .local_calls = 2}));
+  b.qp = must(b.domain.create_queue_pair({.limits = kLimits, .send_cq = &b.cq}));
+  must(connect(a.qp, b.qp));
+  must(a.device.deploy(kernel_of(&forward)));
+  const RemoteAddress kernel{.address = kOp, .key = a.region.remote().key};
+  const weft_call_head head{.address = a.region.remote(kAnswer).address,
+                            .key = a.region.remote(kAnswer).key.raw(),
+                            .room = 64,
+                            .immediate = 0,
+                            .flags = 0};
+  const auto call = [&](Bytes parameters) {
+    const std::array<Bytes, 2> pieces{std::as_bytes(std::span(&head, 1)), parameters};
+    must(a.qp.post({.verb = Verb::local_rpc, .remote = kernel, .inline_data = std::span<const Bytes>(pieces)}));
+    EXPECT_TRUE(sim.run(Duration::seconds(1)));
+    EXPECT_THAT(a.drain(), SizeIs(1));
+    return this->head().outcome;
+  };
+  const weft_kernel_target to{.address = b.region.remote(100).address, .key = b.region.remote().key.raw(), .qpn = 0};
+  EXPECT_EQ(call(std::as_bytes(std::span(&to, 1))), WEFT_CALL_SUCCESS);
+  must(a.qp.post({.verb = Verb::local_rpc_write, .local = a.region.sge(0, 6000), .remote = kernel}));
+  EXPECT_TRUE(sim.run(Duration::seconds(1)));
+  EXPECT_THAT(a.drain(), SizeIs(1));
+  EXPECT_EQ(call({}), WEFT_CALL_SUCCESS);
+  EXPECT_EQ(std::memcmp(&b.memory[100], a.memory.data(), 6000), 0);
+
+  const auto posted = [&](const WorkRequest& r) { return error_of(a.qp.post(r)); };
+  EXPECT_EQ(posted({.verb = Verb::local_rpc, .remote = kernel}), Error::invalid_argument) << "no head";
+  EXPECT_EQ(posted({.verb = Verb::local_rpc, .local = a.region.sge(0, 64), .remote = kernel}), Error::invalid_argument);
+  EXPECT_EQ(posted({.verb = static_cast<Verb>(200)}), Error::invalid_argument);
+  EXPECT_EQ(error_of(b.qp.post({.verb = Verb::local_rpc_write, .local = b.region.sge(0, 64)})), Error::not_supported);
+}
+
 TEST_F(Kernels, AreCalledByThoseWhoWereMadeToAlone) {
   EXPECT_EQ(error_of(b.qp.post({.verb = Verb::rpc, .local = b.region.sge(0, 64)})), Error::not_supported);
   EXPECT_EQ(error_of(a.qp.post({.verb = Verb::rpc, .local = a.region.sge(0, 8)})), Error::invalid_argument);
