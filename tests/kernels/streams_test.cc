@@ -285,7 +285,8 @@ TEST_P(Streams, AreAskedAgainBeforeTheyHaveAnswered) {
   for (std::uint32_t p = 0; p < 1024; ++p) in_server<Partition>(0)[p] = {address(64 * 1024 + p * 64), 64};
   const ShuffleCall begin{.ask = StreamAsk::begin, .partitions = 1024, .partitions_at = address(0)};
   ASSERT_EQ(call(kernels::kShuffle, begin), CallOutcome::success);
-  send(kernels::kShuffle, std::as_bytes(std::span(random_values(500, 3))));
+  const std::vector<std::uint64_t> values = random_values(500, 3);
+  send(kernels::kShuffle, std::as_bytes(std::span(values)));
   scene.clear_answers();
   const ShuffleCall result{.ask = StreamAsk::result}, finish{.ask = StreamAsk::finish};
   std::uint64_t at = 0;
