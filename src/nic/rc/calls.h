@@ -371,7 +371,7 @@ class Calls {
       i->opcode = l.opcode;
       i->serial = c.calls->new_serial();
       i->phase = Phase::waits;
-      c.calls->attach(*i);
+      attach(c, *i);
     }
     l.instance = i;
     i->key = l.key;
