@@ -119,7 +119,7 @@ constexpr std::array kFields{
     field("tlb.entries", "translations of large pages, all that there are; 0: the card has no such table",
           count, [](auto& p) -> auto& { return p.chip.tlb.entries; }, 0, 1 << 24),
     field("tlb.page_bytes", "of such a page; no access goes across its end",
-          size, [](auto& p) -> auto& { return p.chip.tlb.page_bytes; }, 4096, 1 << 30),
+          size, [](auto& p) -> auto& { return p.chip.tlb.page_bytes; }, 0, 1 << 30),
     // The card.
     field("dialect", "what reliable connections speak",
           kDialects, [](auto& p) -> auto& { return p.device.dialect; }),

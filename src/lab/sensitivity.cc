@@ -17,8 +17,9 @@ bool is_same(const SettingField& a, const SettingField& b) {
 }
 
 bool is_a_number(const FieldInfo& f) { return f.kind != Kind::truth && f.kind != Kind::choice; }
-// What a card speaks is what it is; that testbeds run without congestion control is what plans say.
-bool is_what_it_speaks(std::string_view key) { return key == "dialect" || key == "congestion"; }
+// What a card speaks, and whether it has queues in host memory, is what it is; that testbeds run without congestion
+// control is what plans say.
+bool is_what_it_is(std::string_view key) { return key == "dialect" || key == "congestion" || key == "posts_on_chip"; }
 
 // What papers tend to leave open of a workload. What they say (bytes, queue pairs, loss) is the claim itself.
 bool is_open(std::string_view key) {
@@ -42,7 +43,7 @@ std::vector<double> others(const FieldInfo& f, double usual, double part) {
   std::vector<double> values;
   if (is_a_number(f)) {
     if (usual != 0) values = {moved(f, usual, -part), moved(f, usual, part)};
-  } else if (!is_what_it_speaks(f.key)) {
+  } else if (!is_what_it_is(f.key)) {
     for (double value = f.least; value <= f.most; ++value) values.push_back(value);
   }
   std::erase(values, usual);

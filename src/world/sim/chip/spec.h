@@ -47,7 +47,7 @@ struct KernelSpec {
 // across the end of a page.
 struct TlbSpec {
   std::uint32_t entries = 0;  // 0: the card has no such table
-  std::uint64_t page_bytes = 2U << 20;
+  std::uint64_t page_bytes = 0;
 };
 
 struct ChipSpec {
