@@ -114,7 +114,8 @@ void KernelStream::call(Time& at, std::uint32_t end, bool finish) {
   const Station& server = peer_of(end);
   const std::uint64_t memory = server.address + remote_end(end) * stream_memory(setting_);
   const kernels::ShuffleCall shuffle{.ask = ask, .partitions = setting_.partitions, .partitions_at = memory};
-  const kernels::DistinctCall distinct{.ask = ask, .stream_at = memory, .stream_room = stream_memory(setting_)};
+  const kernels::DistinctCall distinct{.ask = ask,
+                                       .stream = {.address = memory, .room_bytes = stream_memory(setting_)}};
   const bool shuffles = setting_.stream_kernel == StreamKernel::shuffle;
   const nic::CallHead head{.address = finish ? station_.address + buffer_bytes(setting_) * end + answer_offset() : 0,
                            .key = station_.key.raw(),

@@ -71,7 +71,7 @@ void deploy(const Setting& setting, host::Device& device) {
 
 // Of a queue pair; the parameters of a call travel in its work entry.
 constexpr std::uint32_t kServedCalls = 8;
-constexpr std::uint32_t kMostParameters = 64;
+constexpr std::uint32_t kMostParameters = 80;
 
 constexpr nic::Rights kRights = nic::Rights::local_write | nic::kRemoteRights;
 
