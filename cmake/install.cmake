@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # libweft.a: the objects of every room that is a library and that programs can reach through include/weft.
 set(objects "")
-foreach(room wire nic kernels host native cm faults sim real_parts real)
+foreach(room wire nic bytecode kernels host native cm faults sim real_parts real)
   if(TARGET weft_${room})
     get_target_property(type weft_${room} TYPE)
     if(type STREQUAL "STATIC_LIBRARY")
@@ -27,7 +27,7 @@ foreach(program weft weft-broker)
 endforeach()
 # What `weft run` puts before programs, in lib/weft beside bin whatever the machine calls its library folder: weft finds
 # it from its own place.
-foreach(face weft_ibverbs weft_rdmacm weft_sysfs)
+foreach(face weft_ibverbs weft_rdmacm weft_sysfs weft_bytecode_engine)
   if(TARGET ${face})
     install(TARGETS ${face} LIBRARY DESTINATION lib/weft NAMELINK_SKIP)
   endif()

@@ -107,7 +107,8 @@ endfunction()
 
 function(weft_link target scope)
   foreach(dep IN LISTS ARGN)
-    if(dep MATCHES "^(base|wire|nic|kernels|host|native|cm|faults|direct|sim|lab|real_parts|real|verbs|storage)$")
+    if(dep MATCHES "^(base|wire|nic|bytecode|kernels|host|native|cm)$" OR
+       dep MATCHES "^(faults|direct|sim|lab|real_parts|real|verbs|storage)$")
       set(dep "weft::${dep}")
     endif()
     target_link_libraries(${target} ${scope} ${dep})
@@ -269,4 +270,22 @@ function(weft_fuzz name)
     add_test(NAME ${name}_replay COMMAND ${name}_replay "${PROJECT_SOURCE_DIR}/tests/fuzz/${name}")
     set_tests_properties(${name}_replay PROPERTIES TIMEOUT ${WEFT_TEST_SECONDS})
   endif()
+endfunction()
+
+# weft_bytecode_object(TARGET FOLDER SOURCES…): kernels in C, each compiled for eBPF to FOLDER/NAME.o (weft/bytecode.h).
+find_program(WEFT_BPF_CLANG NAMES clang-14 clang)
+function(weft_bytecode_object target folder)
+  set(objects "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(name "${source}" NAME_WE)
+    add_custom_command(OUTPUT "${folder}/${name}.o"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${folder}"
+      COMMAND "${WEFT_BPF_CLANG}" -target bpf -mcpu=v2 -O2 -ffreestanding -Wall -Wextra
+              "-I${PROJECT_SOURCE_DIR}/include" -c "${CMAKE_CURRENT_SOURCE_DIR}/${source}" -o "${folder}/${name}.o"
+      DEPENDS "${source}" "${PROJECT_SOURCE_DIR}/include/weft/kernel.h"
+              "${PROJECT_SOURCE_DIR}/include/weft/shipped_kernels.h"
+      COMMENT "Compiling ${name} for eBPF" VERBATIM)
+    list(APPEND objects "${folder}/${name}.o")
+  endforeach()
+  add_custom_target(${target} ALL DEPENDS ${objects})
 endfunction()

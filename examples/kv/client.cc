@@ -104,6 +104,7 @@ class Run {
  private:
   static std::unique_ptr<Getter> make_getter(const ClientOptions& o) {
     if (o.by == "reads") return get_by_reads(o.server, o.clients);
+    if (o.by == "bytecode") return get_by_bytecode(o.server, o.clients, o.object);
     if (o.by == "tcp") return get_by_tcp(o.server, o.clients);
     return get_by_kernel(o.server, o.clients);
   }

@@ -11,7 +11,8 @@ namespace kv {
 
 struct ClientOptions {
   ServerPlace server;
-  std::string by = "kernel";  // or reads, tcp
+  std::string by = "kernel";  // or bytecode, reads, tcp
+  std::string object;         // the file of the kernel that is deployed: bytecode
   std::size_t clients = 1, keys = 100'000, value_bytes = 64;
   std::uint32_t milliseconds = 1000;
   std::uint32_t puts = 0;  // a second, by TCP, meanwhile

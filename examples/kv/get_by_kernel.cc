@@ -1,5 +1,6 @@
 // GET by a kernel on the server's card: one call, whose answer is the object, and completes a receive.
 #include "common/address.h"
+#include "deploy.h"
 #include "remote_table.h"
 
 namespace kv {
@@ -10,12 +11,14 @@ constexpr std::uint32_t kSignalEvery = Card::kEntries / 2;
 
 class ByKernel final : public Getter {
  public:
-  ByKernel(const ServerPlace& server, std::size_t clients)
-      : table_(server, clients, Calls::makes),
+  // `object`: of a kernel to be deployed; empty: the one that the server has.
+  ByKernel(const ServerPlace& server, std::size_t clients, const std::string& object)
+      : table_(server, clients, Calls::makes, !object.empty()),
         room_((sizeof(weft_reply_head) + table_.most_object() + 7) / 8 * 8),
         memory_(clients * room_),
         mr_(table_.card().register_memory(memory_)),
-        clients_(clients) {}
+        clients_(clients),
+        opcode_(object.empty() ? shipped("get").opcode : deploy(table_, object)) {}
 
   void start(std::size_t client, std::uint64_t key) override {
     Client& c = clients_[client];
@@ -67,13 +70,17 @@ class ByKernel final : public Getter {
   std::vector<std::byte> memory_;
   ibv_mr* mr_;
   std::vector<Client> clients_;
-  std::uint64_t opcode_ = shipped("get").opcode;
+  std::uint64_t opcode_;
 };
 
 }  // namespace
 
 std::unique_ptr<Getter> get_by_kernel(const ServerPlace& server, std::size_t clients) {
-  return std::make_unique<ByKernel>(server, clients);
+  return std::make_unique<ByKernel>(server, clients, "");
+}
+
+std::unique_ptr<Getter> get_by_bytecode(const ServerPlace& server, std::size_t clients, const std::string& object) {
+  return std::make_unique<ByKernel>(server, clients, object);
 }
 
 }  // namespace kv

@@ -33,6 +33,9 @@ struct ServerPlace {
 
 [[nodiscard]] std::unique_ptr<Getter> get_by_reads(const ServerPlace& server, std::size_t clients);
 [[nodiscard]] std::unique_ptr<Getter> get_by_kernel(const ServerPlace& server, std::size_t clients);
+// A kernel that the client deploys on the server's card: the object file of get.c.
+[[nodiscard]] std::unique_ptr<Getter> get_by_bytecode(const ServerPlace& server, std::size_t clients,
+                                                      const std::string& object);
 [[nodiscard]] std::unique_ptr<Getter> get_by_tcp(const ServerPlace& server, std::size_t clients);
 
 }  // namespace kv

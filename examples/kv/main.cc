@@ -14,9 +14,9 @@
 namespace {
 
 constexpr const char* kUsage =
-    "weft run -- weft-kv serve [--address A] [--port P] [--keys N] [--bytes N]\n"
-    "weft run -- weft-kv get   [--address A] [--port P] [--keys N] [--bytes N] [--by kernel|reads|tcp]\n"
-    "                          [--clients N] [--milliseconds N] [--puts N] [--json yes]\n"
+    "weft run -- weft-kv serve [--address A] [--port P] [--keys N] [--bytes N] [--deploy yes]\n"
+    "weft run -- weft-kv get   [--address A] [--port P] [--keys N] [--bytes N] [--by kernel|bytecode|reads|tcp]\n"
+    "                          [--clients N] [--milliseconds N] [--puts N] [--json yes] [--object get.o]\n"
     "\n"
     "The server has N keys with values of N bytes, and serves until its standard input ends. Clients GET random ones,\n"
     "one after the other, while --puts of them are changed each second. Both sides need the same --keys and --bytes.\n";
@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     kv::ServerOptions server;
     take_place(o, server);
     take_sizes(o, server);
+    server.deploy = o.take("deploy", "no") == "yes";
     o.end();
     kv::serve(server);
     return 0;
@@ -89,8 +90,10 @@ int main(int argc, char** argv) {
   take_place(o, client.server);
   take_sizes(o, client);
   client.by = o.take("by", client.by);
-  if (client.by != "kernel" && client.by != "reads" && client.by != "tcp")
-    examples::give_up("--by is kernel, reads or tcp, and not '" + client.by + "'");
+  if (client.by != "kernel" && client.by != "bytecode" && client.by != "reads" && client.by != "tcp")
+    examples::give_up("--by is kernel, bytecode, reads or tcp, and not '" + client.by + "'");
+  client.object = o.take("object", "");
+  if (client.by == "bytecode" && client.object.empty()) examples::give_up("--by bytecode needs --object, of get.c");
   o.take("clients", client.clients, 1, 100'000);
   o.take("milliseconds", client.milliseconds, 1, 3'600'000);
   o.take("puts", client.puts, 0, 1'000'000);

@@ -19,6 +19,7 @@ struct Question {
   std::uint32_t bytes = 0;     // of the value
   std::uint32_t by_calls = 0;  // connect: the client calls kernels there
   examples::Endpoint endpoint{};
+  std::uint64_t wants_to_deploy = 0;  // connect: a kernel of its own
 };
 
 struct Answer {
@@ -29,6 +30,9 @@ struct Answer {
   std::uint32_t rkey = 0, most_object = 0;
   // The queue pair that the client is connected with.
   examples::Endpoint endpoint{};
+  // The op-code that the client may deploy a kernel for, and what it needs for that; 0: it may not.
+  std::uint64_t opcode = 0;
+  weft_deployment_key key{};
 };
 
 }  // namespace kv

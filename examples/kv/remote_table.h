@@ -14,14 +14,16 @@ using namespace examples;
 
 class RemoteTable {
  public:
-  RemoteTable(const ServerPlace& server, std::size_t clients, Calls calls)
+  RemoteTable(const ServerPlace& server, std::size_t clients, Calls calls, bool deploys = false)
       : card_(static_cast<int>(clients * 4 + 64)), socket_(connect_to(server.address, server.port)) {
     about_ = ask({.ask = Ask::table});
     for (std::size_t i = 0; i < clients; ++i) {
       QueuePair qp = card_.make_queue_pair(calls);
       const Endpoint own = card_.endpoint_of(qp);
       const std::uint32_t by_calls = calls == Calls::makes ? 1 : 0;
-      const Answer peer = ask({.ask = Ask::connect, .by_calls = by_calls, .endpoint = own});
+      const std::uint64_t wants = deploys && i == 0 ? 1 : 0;
+      const Answer peer = ask({.ask = Ask::connect, .by_calls = by_calls, .endpoint = own, .wants_to_deploy = wants});
+      if (i == 0) first_ = peer;
       qp.connect(peer.endpoint, own);
       qps_.push_back(std::move(qp));
     }
@@ -31,6 +33,8 @@ class RemoteTable {
   [[nodiscard]] ibv_qp* qp(std::size_t client) const { return qps_[client].get(); }
   [[nodiscard]] std::uint32_t rkey() const { return about_.rkey; }
   [[nodiscard]] std::uint32_t most_object() const { return about_.most_object; }
+  // What the server said of the first client's queue pair.
+  [[nodiscard]] const Answer& first() const { return first_; }
   [[nodiscard]] std::uint64_t entry_of(std::uint64_t key) const {
     return about_.entries_at + (hash_of(key) & about_.entry_mask) * sizeof(weft_get_entry);
   }
@@ -44,7 +48,7 @@ class RemoteTable {
 
   Card card_;
   Socket socket_;  // the server keeps our queue pairs as long as it is open
-  Answer about_;
+  Answer about_, first_;
   std::vector<QueuePair> qps_;
 };
 

@@ -28,7 +28,10 @@ struct Client {
 class Server {
  public:
   explicit Server(const ServerOptions& o)
-      : table_(o.keys, o.value_bytes), mr_(card_.register_memory(table_.memory())), value_(kMostValue) {
+      : may_deploy_(o.deploy),
+        table_(o.keys, o.value_bytes),
+        mr_(card_.register_memory(table_.memory())),
+        value_(kMostValue) {
     weft_kernel get = shipped("get");
     get.instances = 4096;
     card_.deploy(get);
@@ -67,7 +70,19 @@ class Server {
     QueuePair qp = card_.make_queue_pair(q.by_calls != 0 ? Calls::serves : Calls::none);
     a.endpoint = card_.endpoint_of(qp);
     qp.connect(q.endpoint, a.endpoint);
+    if (may_deploy_ && q.wants_to_deploy != 0) allow(qp, a);
     client.qps.push_back(std::move(qp));
+  }
+  // A kernel of this client's own, and an op-code that nobody else has. Whoever hears this connection hears the key: a
+  // server that is not among friends sends it by TLS.
+  void allow(const QueuePair& qp, Answer& a) {
+    const weft_deployment_rights rights{.first_opcode = next_opcode_,
+                                        .last_opcode = next_opcode_,
+                                        .most_kernels = 1,
+                                        .most_state_bytes = 4096,
+                                        .most_steps = 1000,
+                                        .most_instances = 4096};
+    if (weftdv_allow_deployment(qp.get(), &rights, &a.key) == 0) a.opcode = next_opcode_++;
   }
   // In one piece, as clients wait for it.
   [[nodiscard]] bool answer_get(const Client& client, std::uint64_t key) {
@@ -79,6 +94,10 @@ class Server {
     return client.socket.write(out_);
   }
 
+  static constexpr std::uint64_t kFirstOpcode = 1U << 16;
+
+  bool may_deploy_;
+  std::uint64_t next_opcode_ = kFirstOpcode;
   Card card_{64};
   Table table_;
   ibv_mr* mr_;

@@ -11,6 +11,7 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 17900;
   std::size_t keys = 100'000, value_bytes = 64;
+  bool deploy = false;  // clients may bring kernels of their own
 };
 
 // Fills the table with keys 1 ... `keys` and serves until standard input ends, or, if that is a file, until it is

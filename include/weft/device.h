@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/bytecode.h"
 #include "weft/completion_queue.h"
 #include "weft/domain.h"
 #include "weft/event.h"
@@ -55,6 +56,9 @@ class Device : public detail::Handle<Device, std::uint32_t> {
   // Kernels that peers may call by their op-code. One that is deployed replaces the one of its op-code; calls that have
   // begun end with the kernel that they began with. The names are good until the kernel is replaced or removed.
   [[nodiscard]] Result<> deploy(const weft_kernel& kernel);
+  // Bytecode, if nothing is wrong with it (Error::invalid_argument; the verdict says what) and if it can be run here
+  // (Error::not_supported; libweft_bytecode.so.1 is missing).
+  [[nodiscard]] Result<> deploy(const weft_bytecode& bytecode, weft_bytecode_verdict* verdict = nullptr);
   [[nodiscard]] Result<> remove_kernel(std::uint64_t opcode);
   [[nodiscard]] std::vector<weft_kernel> kernels() const;
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weft/bytecode.h"
 #include "weft/kernel.h"
 #include "weft/shipped_kernels.h"
 
@@ -63,6 +64,17 @@ struct ibv_qp* weftdv_create_qp(struct ibv_context* context, struct ibv_qp_init_
 // 0 or errno: EINVAL for a kernel without a step, or beyond the limits that weft/kernel.h states. A kernel is called on
 // any thread of this process, and must not call verbs.
 int weftdv_deploy_kernel(struct ibv_context* context, const struct weft_kernel* kernel);
+// Bytecode (weft/bytecode.h). EINVAL: it is refused; the verdict, which may be NULL, says why. EOPNOTSUPP: the library
+// libweft_bytecode.so.1 is not installed.
+int weftdv_deploy_bytecode(struct ibv_context* context, const struct weft_bytecode* bytecode,
+                           struct weft_bytecode_verdict* verdict);
+// The peer of this queue pair, which serves calls, may deploy bytecode from now on, with the key that this makes. It
+// replaces the key that the peer had. 0 or errno: EINVAL for rights without sense; EOPNOTSUPP if the queue pair serves
+// no calls, or if the library is missing.
+int weftdv_allow_deployment(struct ibv_qp* qp, const struct weft_deployment_rights* rights,
+                            struct weft_deployment_key* key);
+// What it has deployed stays. EINVAL: it might not.
+int weftdv_forbid_deployment(struct ibv_qp* qp);
 // EINVAL: there is none.
 int weftdv_remove_kernel(struct ibv_context* context, uint64_t opcode);
 // How many there are; the first `most` of them. Their names are good until they are replaced or removed. -1 and errno.

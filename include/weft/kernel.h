@@ -11,6 +11,9 @@
 //     if (s->event == WEFT_KERNEL_CALL) return weft_kernel_read(s, *(const uint64_t *)s->input, 8);
 //     return weft_kernel_reply(s, s->input, s->input_bytes) ? WEFT_KERNEL_DONE : WEFT_KERNEL_FAILED;
 //   }
+//
+// The same source compiled for eBPF is bytecode, which can be deployed at run time, over the network, too:
+// weft/bytecode.h.
 #pragma once
 
 #include <stdbool.h>
@@ -41,6 +44,30 @@ enum weft_kernel_next {
 
 enum { WEFT_KERNEL_MOST_READ = 4096, WEFT_KERNEL_MOST_REPLY = 4096 };  // bytes, of one step
 enum { WEFT_KERNEL_MOST_SEND = 4096 };                                 // bytes, of one send
+
+#ifdef __bpf__
+
+// As a kernel sees it that is compiled for eBPF (weft/bytecode.h). Its input and its state lie in the step itself,
+// where the card can check what it reaches: they are used by the same names, and nothing else is there.
+struct weft_kernel_step {
+  uint32_t event;  // enum weft_kernel_event
+  uint32_t qpn;
+  uint32_t input_bytes;
+  bool last;
+  uint64_t offset;
+  uint64_t opcode;
+  uint64_t read_address;
+  uint32_t read_bytes;
+  uint32_t unused;
+  unsigned char small[64];
+  unsigned char input[WEFT_KERNEL_MOST_READ];
+  unsigned char state[] __attribute__((aligned(16)));
+};
+#define WEFT_KERNEL_CODE(name) __attribute__((section("weft/" name), used))
+
+#else
+
+#define WEFT_KERNEL_CODE(name)
 
 struct weft_kernel_step;
 
@@ -81,8 +108,11 @@ struct weft_kernel_step {
   uint32_t taken;  // to be said with WEFT_KERNEL_RETRY: bytes of the input that are done with
 
   const struct weft_kernel_port* port;
-  void* card;  // the port's
+  void* card;     // the port's
+  void* context;  // the kernel's, as it was deployed
 };
+
+#endif
 
 // To be returned: so many bytes of the server's memory are the next step's input. The memory is what the call's key
 // opens, with the rights of the connection.
@@ -91,6 +121,31 @@ static inline enum weft_kernel_next weft_kernel_read(struct weft_kernel_step* st
   step->read_bytes = bytes;
   return WEFT_KERNEL_READ;
 }
+#ifdef __bpf__
+// The port's calls: numbers that the card's programs know. What is handed over is named by its place in the step. What
+// lies on the stack, or in registers, has none, and goes through `small` if it is no longer than that.
+static bool (*const weft_bytecode_write)(uint64_t address, uint64_t offset, uint64_t bytes) = (void*)1;
+static bool (*const weft_bytecode_reply)(uint64_t offset, uint64_t bytes, uint64_t zero) = (void*)2;
+#define WEFT_BYTECODE_IS_SMALL(bytes) (__builtin_constant_p(bytes) && (bytes) <= 64)
+static inline __attribute__((always_inline)) bool weft_kernel_write(struct weft_kernel_step* step, uint64_t address,
+                                                                    const void* data, uint32_t bytes) {
+  uint64_t offset = (uint64_t)data - (uint64_t)step;
+  if (WEFT_BYTECODE_IS_SMALL(bytes)) {
+    __builtin_memcpy(step->small, data, bytes);
+    offset = __builtin_offsetof(struct weft_kernel_step, small);
+  }
+  return weft_bytecode_write(address, offset, bytes);
+}
+static inline __attribute__((always_inline)) bool weft_kernel_reply(struct weft_kernel_step* step, const void* data,
+                                                                    uint32_t bytes) {
+  uint64_t offset = (uint64_t)data - (uint64_t)step;
+  if (WEFT_BYTECODE_IS_SMALL(bytes)) {
+    __builtin_memcpy(step->small, data, bytes);
+    offset = __builtin_offsetof(struct weft_kernel_step, small);
+  }
+  return weft_bytecode_reply(offset, bytes, 0);
+}
+#else
 // Writes there. False: it may not, the caller is told so, and this step was the last.
 static inline bool weft_kernel_write(struct weft_kernel_step* step, uint64_t address, const void* data,
                                      uint32_t bytes) {
@@ -107,6 +162,7 @@ static inline enum weft_kernel_sent weft_kernel_send(struct weft_kernel_step* st
                                                      const void* data, uint32_t bytes) {
   return step->port->send(step, to, data, bytes);
 }
+#endif
 
 // A kernel of this op-code is called by all that no other kernel has.
 #define WEFT_KERNEL_ANY UINT64_MAX
@@ -118,6 +174,7 @@ struct weft_kernel {
   uint32_t state_bytes;  // at most 1 MB
   uint32_t most_steps;   // for one call, or one packet of payload; then it is stopped
   uint32_t instances;    // that may be under way at once, of all connections together: 1 ... 4096
+  void* context;         // what all its steps are to know
 };
 
 // How a call begins: where its answer goes, in the caller's memory. Parameters follow.

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "weft/bytecode.h"
 #include "weft/completion_queue.h"
 #include "weft/handle.h"
 #include "weft/shared_receive_queue.h"
@@ -158,6 +159,12 @@ class QueuePair : public detail::Handle<QueuePair, host::QueuePair*> {
   // Queue full: poll completions first. Work in an error state is taken, and comes back flushed.
   [[nodiscard]] Result<> post(const WorkRequest& request);
   [[nodiscard]] Result<> post_receive(const ReceiveRequest& request);
+
+  // -- who may deploy kernels from the other side --
+  // The peer, with the key that this returns, if this queue pair serves calls; it replaces an earlier one. What was
+  // deployed stays when the peer may no longer.
+  [[nodiscard]] Result<weft_deployment_key> allow_deployment(const weft_deployment_rights& rights);
+  [[nodiscard]] Result<> forbid_deployment();
 
   // -- state; a refused call changes nothing --
   // From RESET to RTS. UD needs no endpoint.

@@ -66,6 +66,7 @@ class Device {
   // For what there may be thousands of, a few pages for many: rings, and objects of whoever has the device.
   [[nodiscard]] std::pmr::memory_resource& pool() { return pool_; }
   [[nodiscard]] wire::Psn random_psn() { return wire::Psn(static_cast<std::uint32_t>(random_.next())); }
+  [[nodiscard]] std::uint64_t random_number() { return random_.next(); }  // nobody can guess it
 
   [[nodiscard]] Result<Domain> create_domain();
   Error destroy_domain(Domain domain);

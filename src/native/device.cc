@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "native/bytecode.h"
 #include "native/convert.h"
 #include "native/inside.h"
 #include "native/kernel_shape.h"
@@ -77,6 +78,14 @@ std::optional<Event> Device::next_event() {
 Result<> Device::deploy(const weft_kernel& kernel) {
   if (device_ == nullptr) return refuse(Error::closed);
   return native::result_of(device_->device->deploy(native::ours(kernel)));
+}
+
+Result<> Device::deploy(const weft_bytecode& bytecode, weft_bytecode_verdict* verdict) {
+  if (device_ == nullptr) return refuse(Error::closed);
+  const bytecode::MadeKernel made = native::make_kernel(bytecode, verdict);
+  if (made.verdict.fault != bytecode::BytecodeFault::none)
+    return native::result_of(native::error_of(made.verdict.fault));
+  return native::result_of(device_->device->deploy(made.kernel));
 }
 
 Result<> Device::remove_kernel(std::uint64_t opcode) {

@@ -27,7 +27,7 @@ static_assert(WEFT_SAME_PLACE(event) && WEFT_SAME_PLACE(qpn) && WEFT_SAME_PLACE(
 static_assert(WEFT_SAME_PLACE(last) && WEFT_SAME_PLACE(offset) && WEFT_SAME_PLACE(state) && WEFT_SAME_PLACE(opcode));
 static_assert(WEFT_SAME_PLACE(is_local) && WEFT_SAME_PLACE(taken));
 static_assert(WEFT_SAME_PLACE(read_address) && WEFT_SAME_PLACE(read_bytes));
-static_assert(WEFT_SAME_PLACE(port) && WEFT_SAME_PLACE(card));
+static_assert(WEFT_SAME_PLACE(port) && WEFT_SAME_PLACE(card) && WEFT_SAME_PLACE(context));
 #undef WEFT_SAME_PLACE
 static_assert(sizeof(weft_kernel_port) == sizeof(nic::KernelPort) &&
               offsetof(weft_kernel_port, reply) == offsetof(nic::KernelPort, reply) &&
@@ -104,7 +104,8 @@ inline nic::Kernel ours(const weft_kernel& k) {
           .step = std::bit_cast<decltype(nic::Kernel::step)>(k.step),
           .state_bytes = k.state_bytes,
           .most_steps = k.most_steps,
-          .instances = k.instances};
+          .instances = k.instances,
+          .context = k.context};
 }
 
 // `k.name` ends with a zero byte, and outlives what is made here.
@@ -114,7 +115,8 @@ inline weft_kernel theirs(const nic::Kernel& k) {
           .step = std::bit_cast<decltype(weft_kernel::step)>(k.step),
           .state_bytes = k.state_bytes,
           .most_steps = k.most_steps,
-          .instances = k.instances};
+          .instances = k.instances,
+          .context = k.context};
 }
 
 // False: there is none of this name.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "native/bytecode.h"
 #include "native/convert.h"
 #include "native/inside.h"
 
@@ -148,6 +149,19 @@ Result<> QueuePair::post_receive(const ReceiveRequest& r) {
   native::Elements<nic::Sge> sges;
   if (!sges.assign(r.local.list())) return refuse(Error::invalid_argument);
   return native::result_of(id_->post_receive({.id = r.id, .sges = sges.span()}));
+}
+
+Result<weft_deployment_key> QueuePair::allow_deployment(const weft_deployment_rights& rights) {
+  if (device_ == nullptr) return refuse(Error::closed);
+  weft_deployment_key key{};
+  const host::Error e = native::allow_deployment(*device_->device, *id_, rights, key);
+  if (e != host::Error::none) return refuse(static_cast<Error>(e));
+  return key;
+}
+
+Result<> QueuePair::forbid_deployment() {
+  if (device_ == nullptr) return refuse(Error::closed);
+  return native::result_of(native::forbid_deployment(*device_->device, *id_));
 }
 
 // ---- state ----------------------------------------------------------------------------------------------------------

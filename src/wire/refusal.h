@@ -42,6 +42,9 @@ enum class Refusal : std::uint8_t {
   // Calls of kernels.
   kernel_off, kernel_bad_call, kernel_busy, kernel_unknown, kernel_failed, kernel_stopped, kernel_reply_too_long,
   kernel_ahead, kernel_bad_reply, kernel_no_way, kernel_undelivered,
+  // Kernels that peers deploy.
+  deployment_off, deployment_bad_request, deployment_wrong_key, deployment_replayed, deployment_beyond_rights,
+  deployment_bad_bytecode,
   count_,
 };
 // clang-format on
@@ -173,6 +176,15 @@ inline constexpr RefusalLine kRefusalLines[] = {
      {"kernel_no_way", "kernel that sends for a peer's call, too much, or on a queue pair that is not there for it"}},
     {Refusal::kernel_undelivered,
      {"kernel_undelivered", "kernel's WRITE that did not arrive: the queue pair it was sent on has broken"}},
+    {Refusal::deployment_off, {"deployment_off", "deployment by a peer to whom nobody has granted it"}},
+    {Refusal::deployment_bad_request, {"deployment_bad_request", "deployment that asks for what nobody knows"}},
+    {Refusal::deployment_wrong_key,
+     {"deployment_wrong_key", "deployment whose MAC is not what its queue pair's key makes of it"}},
+    {Refusal::deployment_replayed, {"deployment_replayed", "deployment whose number is not new: a copy"}},
+    {Refusal::deployment_beyond_rights,
+     {"deployment_beyond_rights", "deployment of an op-code, or of more, than was granted or is there"}},
+    {Refusal::deployment_bad_bytecode,
+     {"deployment_bad_bytecode", "deployment of bytecode that must not run, and has a fault with a name"}},
 };
 
 // Every value has its line, at its own place.

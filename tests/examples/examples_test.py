@@ -13,6 +13,7 @@ FOLDER = Path(sys.argv.pop())
 EXAMPLES = Path(sys.argv.pop())
 BUILD = Path(sys.argv.pop())
 SERVER, CLIENT = "127.0.74.1", "127.0.74.2"
+OBJECT = BUILD / "share/weft/get.o"
 PATIENCE = 120
 SIZES = ("--keys", "2000", "--bytes", "200")
 
@@ -28,8 +29,8 @@ def command(address, *words, flags=(), weft=BUILD / "bin/weft", program=BUILD / 
 class Store:
     """A server, until the end of the `with` block."""
 
-    def __init__(self, **how):
-        self.command = command(SERVER, "serve", "--address", SERVER, *SIZES, **how)
+    def __init__(self, *words, **how):
+        self.command = command(SERVER, "serve", "--address", SERVER, *SIZES, *words, **how)
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, env=environment(), text=True, stdin=subprocess.PIPE,
@@ -66,6 +67,18 @@ class KeyValueStore(unittest.TestCase):
                             self.check(get("--by", by, "--clients", clients, "--puts", 2000, "--json", "yes",
                                            flags=flags), clients)
 
+    @unittest.skipUnless(OBJECT.exists(), "there is no clang-14, or no DPDK")
+    def test_clients_bring_kernels_of_their_own(self):
+        own = ("--by", "bytecode", "--object", OBJECT)
+        for flags in ((), ("--wire", "udp", "--loss", "1%", "--seed", "5"), ("--transport", "roce")):
+            with self.subTest(flags=flags), Store("--deploy", "yes", flags=flags):
+                for clients in (1, 40):  # the second program has another op-code
+                    self.check(get(*own, "--clients", clients, "--puts", 500, "--json", "yes", flags=flags), clients)
+        with Store():
+            done = get(*own)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("the server allows no deployment", done.stderr)
+
     def test_thousands_of_clients(self):
         many = ("--max-qps", "4096")
         with Store(flags=many):
@@ -84,7 +97,8 @@ class KeyValueStore(unittest.TestCase):
                                capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(alone.returncode, 1)
         self.assertIn("weft run", alone.stderr)
-        for words, complaint in ((("--by", "magic"), "--by is kernel, reads or tcp"), (("--clients", "0"), "a number"),
+        for words, complaint in ((("--by", "magic"), "--by is kernel, bytecode, reads or tcp"),
+                                 (("--clients", "0"), "a number"),
                                  (("--speed", "1"), "no option --speed"), (("--port", "1"), "cannot connect")):
             with self.subTest(words):
                 done = get(*words)

@@ -19,7 +19,13 @@ weft_kernel_next echo(weft_kernel_step* step) {
 }
 
 weft_kernel kernel_of(weft_kernel_next (*step)(weft_kernel_step*)) {
-  return {.opcode = kOp, .name = "test", .step = step, .state_bytes = 64, .most_steps = 100, .instances = 4};
+  return {.opcode = kOp,
+          .name = "test",
+          .step = step,
+          .state_bytes = 64,
+          .most_steps = 100,
+          .instances = 4,
+          .context = nullptr};
 }
 
 class Kernels : public testing::Test {
@@ -166,6 +172,36 @@ TEST_F(Kernels, AreCalledByThoseWhoWereMadeToAlone) {
   EXPECT_EQ(made({.send_cq = &a.cq, .serves_calls = 1025}), Error::limit_exceeded);
   EXPECT_EQ(made({.service = Service::ud, .send_cq = &a.cq, .calls = true}), Error::not_supported);
   EXPECT_EQ(made({.send_cq = &a.cq, .role = StarRole::stateful, .serves_calls = 1}), Error::not_supported);
+}
+
+// tests/bytecode has those that run.
+TEST_F(Kernels, AsBytecodeAreRefusedWithAReason) {
+  const char nothing[] = "no object of eBPF";
+  weft_bytecode bytecode{.object = nothing,
+                         .object_bytes = sizeof nothing,
+                         .section = nullptr,
+                         .opcode = kOp,
+                         .name = "test",
+                         .state_bytes = 64,
+                         .most_steps = 100,
+                         .instances = 4,
+                         .flags = 0};
+  weft_bytecode_verdict verdict{};
+  EXPECT_EQ(error_of(b.device.deploy(bytecode, &verdict)), Error::invalid_argument);
+  EXPECT_STREQ(verdict.name, "object_truncated");
+  bytecode.instances = 0;
+  EXPECT_EQ(error_of(b.device.deploy(bytecode)), Error::limit_exceeded);
+  EXPECT_THAT(b.device.kernels(), IsEmpty());
+  weft_deployment_rights rights{.first_opcode = 2,
+                                .last_opcode = 1,
+                                .most_kernels = 1,
+                                .most_state_bytes = 0,
+                                .most_steps = 1,
+                                .most_instances = 1};
+  EXPECT_EQ(error_of(b.qp.allow_deployment(rights)), Error::invalid_argument);
+  rights.last_opcode = 2;
+  EXPECT_EQ(error_of(a.qp.allow_deployment(rights)), Error::not_supported) << "it serves no calls";
+  EXPECT_EQ(error_of(b.qp.forbid_deployment()), Error::invalid_argument) << "nothing was granted";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace weft::nic {
@@ -27,6 +28,8 @@ enum class KernelNext : std::uint32_t {
   done,    // nothing: the call has its answer, and the state is gone
   failed,  // nothing, and the caller is told so
   retry,   // this step again, with what is left of its input behind `taken`: a send found no room, and there is some
+  // Of bytecode alone (bytecode/program.h): the step did more than one may, and was stopped.
+  stopped,
 };
 
 struct KernelStep;
@@ -71,7 +74,8 @@ struct KernelStep {
   std::uint32_t taken = 0;  // the answer, KernelNext::retry: bytes of the input that are done with
 
   const KernelPort* port = nullptr;
-  void* card = nullptr;  // the port's
+  void* card = nullptr;     // the port's
+  void* context = nullptr;  // the kernel's
 
   bool write(std::uint64_t address, const void* data, std::uint32_t bytes) {
     return port->write(*this, address, data, bytes);
@@ -100,9 +104,11 @@ struct Kernel {
   std::uint64_t opcode = 0;
   std::string_view name{};
   KernelNext (*step)(KernelStep&) = nullptr;
-  std::uint32_t state_bytes = 0;    // zeros when it begins
-  std::uint32_t most_steps = 1000;  // for one call, or one packet of payload; then it is stopped
-  std::uint32_t instances = 16;     // that may be under way at once, of all connections together
+  std::uint32_t state_bytes = 0;        // zeros when it begins
+  std::uint32_t most_steps = 1000;      // for one call, or one packet of payload; then it is stopped
+  std::uint32_t instances = 16;         // that may be under way at once, of all connections together
+  void* context = nullptr;              // what all its steps are to know
+  std::shared_ptr<const void> owner{};  // of the context, until the last call of this kernel has ended
 };
 
 // How a call begins: where its answer goes, in the caller's memory.

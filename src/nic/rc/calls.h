@@ -196,7 +196,8 @@ class Calls {
                       .state = i.state,
                       .opcode = i.opcode,
                       .port = &kPort,
-                      .card = &stage};
+                      .card = &stage,
+                      .context = kernel.context};
       if constexpr (kTimed) core_.world.kernel_step(i, input.size());
       const KernelNext next = kernel.step(step);
       if (next == KernelNext::retry && stage.full != nullptr && stage.fault == Refusal::none)
@@ -221,6 +222,7 @@ class Calls {
         case KernelNext::again: i.event = KernelEvent::again; break;
         case KernelNext::wait: return rest(c, i);
         case KernelNext::done: return end(c, i, Refusal::none);
+        case KernelNext::stopped: return end(c, i, Refusal::kernel_stopped);
         default: return end(c, i, i.of == core_.state.no_kernel ? Refusal::kernel_unknown : Refusal::kernel_failed);
       }
     }

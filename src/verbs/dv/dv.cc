@@ -7,6 +7,7 @@
 
 #include <isa-l/crc64.h>
 
+#include "bytecode/fault.h"
 #include "verbs/dv_port.h"
 
 extern "C" {
@@ -15,6 +16,10 @@ extern "C" {
 decltype(weft_dv_is_ours) weft_dv_is_ours __attribute__((weak));
 decltype(weft_dv_create_qp) weft_dv_create_qp __attribute__((weak));
 decltype(weft_dv_deploy_kernel) weft_dv_deploy_kernel __attribute__((weak));
+decltype(weft_dv_deploy_bytecode) weft_dv_deploy_bytecode __attribute__((weak));
+decltype(weft_dv_allow_deployment) weft_dv_allow_deployment __attribute__((weak));
+decltype(weft_dv_forbid_deployment) weft_dv_forbid_deployment __attribute__((weak));
+decltype(weft_dv_deployment_request) weft_dv_deployment_request __attribute__((weak));
 decltype(weft_dv_remove_kernel) weft_dv_remove_kernel __attribute__((weak));
 decltype(weft_dv_list_kernels) weft_dv_list_kernels __attribute__((weak));
 decltype(weft_dv_shipped_kernel) weft_dv_shipped_kernel __attribute__((weak));
@@ -52,6 +57,39 @@ int weftdv_deploy_kernel(ibv_context* context, const weft_kernel* kernel) {
   if (kernel == nullptr) return EINVAL;
   const int code = judge(context, "kernels");
   return code == 0 ? weft_dv_deploy_kernel(context, kernel) : code;
+}
+
+int weftdv_deploy_bytecode(ibv_context* context, const weft_bytecode* bytecode, weft_bytecode_verdict* verdict) {
+  if (bytecode == nullptr) return EINVAL;
+  const int code = judge(context, "kernels");
+  return code == 0 ? weft_dv_deploy_bytecode(context, bytecode, verdict) : code;
+}
+
+int weftdv_allow_deployment(ibv_qp* qp, const weft_deployment_rights* rights, weft_deployment_key* key) {
+  if (qp == nullptr || rights == nullptr || key == nullptr) return EINVAL;
+  const int code = judge(qp->context, "kernels");
+  return code == 0 ? weft_dv_allow_deployment(qp, rights, key) : code;
+}
+
+int weftdv_forbid_deployment(ibv_qp* qp) {
+  if (qp == nullptr) return EINVAL;
+  const int code = judge(qp->context, "kernels");
+  return code == 0 ? weft_dv_forbid_deployment(qp) : code;
+}
+
+bool weft_make_deployment_request(struct weft_deployment_request* request, const weft_deployment_key* key,
+                                  std::uint32_t qpn, std::uint64_t number, weft_deployment_action action,
+                                  const weft_bytecode* bytecode) {
+  return weft_dv_deployment_request != nullptr &&
+         weft_dv_deployment_request(request, key, qpn, number, action, bytecode);
+}
+
+const char* weft_bytecode_fault_name(std::uint32_t fault) {
+  return fault < weft::bytecode::kFaultTexts.size() ? weft::bytecode::kFaultTexts[fault].name.data() : "?";
+}
+
+const char* weft_bytecode_fault_meaning(std::uint32_t fault) {
+  return fault < weft::bytecode::kFaultTexts.size() ? weft::bytecode::kFaultTexts[fault].meaning.data() : "?";
 }
 
 int weftdv_remove_kernel(ibv_context* context, std::uint64_t opcode) {

@@ -2,6 +2,7 @@
 // of the peer's kernels are in calls.cc.
 #include <algorithm>
 
+#include "native/bytecode.h"
 #include "native/kernel_shape.h"
 #include "verbs/dv_port.h"
 #include "verbs/ibverbs/device_list.h"
@@ -61,6 +62,37 @@ int weft_dv_deploy_kernel(ibv_context* context, const weft_kernel* kernel) try {
   return hold ? errno_of(context_of(context).device.deploy(weft::native::ours(*kernel))) : EIO;
 } catch (const std::bad_alloc&) {
   return ENOMEM;
+}
+
+int weft_dv_deploy_bytecode(ibv_context* context, const weft_bytecode* bytecode, weft_bytecode_verdict* verdict) try {
+  // The lane goes on meanwhile.
+  const weft::bytecode::MadeKernel made = weft::native::make_kernel(*bytecode, verdict);
+  if (made.verdict.fault != weft::bytecode::BytecodeFault::none)
+    return errno_of(weft::native::error_of(made.verdict.fault));
+  const Hold hold(context_of(context));
+  return hold ? errno_of(context_of(context).device.deploy(made.kernel)) : EIO;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
+}
+
+int weft_dv_allow_deployment(ibv_qp* qp, const weft_deployment_rights* rights, weft_deployment_key* key) try {
+  (void)weft::bytecode::find_engine();  // the lane goes on while it is loaded
+  const Hold hold(context_of(qp->context));
+  return hold ? errno_of(weft::native::allow_deployment(context_of(qp->context).device, *ours(qp).queue, *rights, *key))
+              : EIO;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
+}
+
+int weft_dv_forbid_deployment(ibv_qp* qp) {
+  const Hold hold(context_of(qp->context));
+  return hold ? errno_of(weft::native::forbid_deployment(context_of(qp->context).device, *ours(qp).queue)) : EIO;
+}
+
+bool weft_dv_deployment_request(struct weft_deployment_request* request, const weft_deployment_key* key,
+                                std::uint32_t qpn, std::uint64_t number, weft_deployment_action action,
+                                const weft_bytecode* bytecode) {
+  return weft::native::fill_request(request, key, qpn, number, action, bytecode);
 }
 
 int weft_dv_remove_kernel(ibv_context* context, std::uint64_t opcode) {

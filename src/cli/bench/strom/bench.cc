@@ -20,7 +20,7 @@ namespace weft::cli {
 namespace {
 
 constexpr int kStromSeconds = 60;  // for one run, beyond the time that it measures
-constexpr std::array kStromWays{"kernel", "reads", "tcp"};
+constexpr std::array kStromWays{"kernel", "bytecode", "reads", "tcp"};
 
 struct StromCell {
   Samples rate, median_us, p99_us;
@@ -38,6 +38,12 @@ std::string strom_program(const std::string& weft, const char* name) {
   return (std::filesystem::path(weft).parent_path() / name).string();
 }
 std::string store_beside(const std::string& weft) { return strom_program(weft, "weft-kv"); }
+
+// The kernel that clients bring along, compiled with the build where clang-14 and DPDK are. Empty: they have none.
+std::string object_beside(const std::string& weft) {
+  const std::filesystem::path object = std::filesystem::path(weft).parent_path() / "../share/weft/get.o";
+  return std::filesystem::exists(object) ? object.string() : std::string();
+}
 
 std::vector<std::string> store_words(const StromBench& bench, const char* what) {
   return {bench.weft,
@@ -59,6 +65,7 @@ std::vector<std::string> store_words(const StromBench& bench, const char* what) 
 
 std::vector<std::string> get_words(const StromBench& bench, std::uint32_t clients, const char* way) {
   std::vector<std::string> words = store_words(bench, "get");
+  if (way == std::string_view("bytecode")) words.insert(words.end(), {"--object", object_beside(bench.weft)});
   words.insert(words.end(), {"--by", way, "--clients", std::to_string(clients), "--milliseconds",
                              std::to_string(bench.milliseconds), "--json", "yes"});
   return words;
@@ -66,7 +73,9 @@ std::vector<std::string> get_words(const StromBench& bench, std::uint32_t client
 
 void measure_get(const StromBench& bench, std::uint32_t clients, const char* way, StromCell& cell) {
   const int limit = kStromSeconds + static_cast<int>(bench.milliseconds / 1000 * 2);
-  const auto output = run_pair({store_words(bench, "serve")}, {get_words(bench, clients, way)}, limit);
+  std::vector<std::string> serving = store_words(bench, "serve");
+  if (way == std::string_view("bytecode")) serving.insert(serving.end(), {"--deploy", "yes"});
+  const auto output = run_pair({serving}, {get_words(bench, clients, way)}, limit);
   const nlohmann::json said = output ? nlohmann::json::parse(*output, nullptr, false) : nlohmann::json();
   const auto number = [&](const char* name) -> std::optional<double> {
     return said.is_object() && said.contains(name) ? std::optional(said[name].get<double>()) : std::nullopt;
@@ -113,13 +122,13 @@ void print_streams_text(const std::vector<StreamWay>& ways) {
 
 void print_strom_text(const StromBench& bench, const std::vector<StromRow>& rows) {
   fmt::print("weft run --wire {} -- weft-kv get --bytes {}\n\n", bench.wire, bench.value_bytes);
-  fmt::print("{:>8}  {:<7}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", "clients", "GET by", "GETs/s", "median us",
+  fmt::print("{:>8}  {:<8}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", "clients", "GET by", "GETs/s", "median us",
              "p99 us", "rate, of kernel", "median of it");
   for (const StromRow& row : rows) {
     for (std::size_t w = 0; w < kStromWays.size(); ++w) {
       const StromCell& cell = row.ways[w];
       const auto rate = cell.rate.median();
-      fmt::print("{:>8}  {:<7}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", row.clients, kStromWays[w],
+      fmt::print("{:>8}  {:<8}  {:>12}  {:>10}  {:>9}  {:>15}  {:>13}\n", row.clients, kStromWays[w],
                  rate ? fmt::format("{:.0f}", *rate) : "-", number_text(cell.median_us.median()),
                  number_text(cell.p99_us.median()), number_text(Samples::ratio(cell.rate, row.ways[0].rate)),
                  number_text(Samples::ratio(cell.median_us, row.ways[0].median_us)));
@@ -152,7 +161,7 @@ void print_strom_json(const std::vector<StromRow>& rows, const std::vector<Strea
 
 CLI::App& add_strom_bench(CLI::App& bench, StromBench& options) {
   CLI::App& app = *bench.add_subcommand(
-      "strom", "Kernels on a card: GET by one, beside READs and TCP; streams through them, beside WRITEs");
+      "strom", "Kernels on a card: GET by one, beside bytecode, READs and TCP; streams through them, beside WRITEs");
   app.add_option("--clients", options.clients, "Numbers of clients, each with one GET under way")
       ->delimiter(',')
       ->type_name("LIST")
@@ -175,6 +184,8 @@ int run_strom_bench(const StromBench& bench) {
   for (const std::string& program : {store, strom_program(bench.weft, "weft-streams")}) {
     if (!is_installed(program)) return usage_error(fmt::format("there is no {}: build it (make all)", program));
   }
+  const bool has_object = !object_beside(bench.weft).empty();
+  if (!has_object) fmt::print(stderr, "bench: no bytecode, which is built where clang-14 and libdpdk-dev are\n");
   const bool shown = isatty(STDERR_FILENO) == 1;
   std::vector<StromRow> rows;
   for (const std::uint32_t n : bench.clients) rows.emplace_back().clients = n;
@@ -182,6 +193,7 @@ int run_strom_bench(const StromBench& bench) {
   for (unsigned round = 0; round < bench.rounds; ++round) {
     for (StromRow& row : rows) {
       for (std::size_t w = 0; w < kStromWays.size(); ++w) {
+        if (!has_object && kStromWays[w] == std::string_view("bytecode")) continue;
         if (shown) {
           fmt::print(stderr, "\r\033[Kround {} of {}: {} clients, {}", round + 1, bench.rounds, row.clients,
                      kStromWays[w]);

@@ -1,5 +1,6 @@
-// weft bench strom: GET from a key-value store in a server's memory (examples/kv), by a kernel on its card, by READs
-// and by TCP; and streams through kernels beside plain WRITEs (examples/streams). Interleaved in one run.
+// weft bench strom: GET from a key-value store in a server's memory (examples/kv), by a kernel on its card, by the same
+// as bytecode that the clients deploy, by READs and by TCP; and streams through kernels beside plain WRITEs
+// (examples/streams). Interleaved in one run.
 #pragma once
 
 #include <cstdint>
