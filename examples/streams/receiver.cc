@@ -29,8 +29,13 @@ void receive(const examples::Socket& sender) {
   write_table(memory.data());
   const ibv_mr* const mr = card.register_memory(memory);
   for (const char* const name : {"filter", "distinct", "checksum", "shuffle"}) card.deploy(name);
-  card.deploy(
-      {.opcode = kDropped, .name = "dropped", .step = &drop, .state_bytes = 0, .most_steps = 1, .instances = 1});
+  card.deploy({.opcode = kDropped,
+               .name = "dropped",
+               .step = &drop,
+               .state_bytes = 0,
+               .most_steps = 1,
+               .instances = 1,
+               .context = nullptr});
   const examples::QueuePair qp = card.make_queue_pair(examples::Calls::serves);
   (void)introduce(sender, card, qp, *mr);
   std::byte end{};
