@@ -1,8 +1,30 @@
 #include "wire/flow_icrc.h"
 
+#include <bit>
+
 namespace weft::wire {
 namespace {
 constexpr std::array<std::byte, 3> kPad{};
+}
+
+const SegmentIcrc::Row& SegmentIcrc::fill(std::size_t udp_payload_bytes) {
+  Row& row = rows_[udp_payload_bytes / 4 % kRows];
+  const auto of_bit = ident_differences(udp_payload_bytes);
+  row.bytes = udp_payload_bytes;
+  row.of_segment[0] = 0;
+  for (std::size_t i = 1; i < kSegments; ++i) {
+    row.of_segment[i] = row.of_segment[i & (i - 1)] ^ of_bit[static_cast<std::size_t>(std::countr_zero(i))];
+  }
+  return row;
+}
+
+bool FlowIcrc::is_of_segment(const Flow& flow, std::uint32_t difference, std::size_t udp_payload_bytes) {
+  if (!flow.destination.is_v4()) return false;
+  if (difference == segments_.of(next_segment_, udp_payload_bytes)) [[likely]] {
+    ++next_segment_;
+    return true;
+  }
+  return is_of_ident(flow, difference, udp_payload_bytes);
 }
 
 std::uint32_t FlowIcrc::start_anew(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes) {

@@ -1,4 +1,8 @@
 // ICRCs of packets whose flows and lengths return: what the IP and UDP headers contribute is remembered.
+//
+// IPv4 identifications are 0 here. The kernel numbers the segments of one datagram 0, 1, 2, ..., so the sender adds what
+// a segment's number changes (SegmentIcrc). A receiver that is shown no identification expects 0, or the one behind that
+// of the packet before; any other takes it longer to allow for.
 #pragma once
 
 #include <array>
@@ -11,6 +15,29 @@
 #include "wire/short_icrc.h"
 
 namespace weft::wire {
+
+// What the number of a segment changes the ICRC of its packet by.
+class SegmentIcrc {
+ public:
+  static constexpr std::size_t kSegments = 64;  // the kernel takes no more in one datagram
+
+  [[nodiscard]] std::uint32_t of(std::size_t segment, std::size_t udp_payload_bytes) {
+    const Row& row = rows_[udp_payload_bytes / 4 % kRows];
+    if (row.bytes == udp_payload_bytes) [[likely]]
+      return row.of_segment[segment % kSegments];
+    return fill(udp_payload_bytes).of_segment[segment % kSegments];
+  }
+
+ private:
+  static constexpr std::size_t kRows = 8;
+  struct Row {
+    std::size_t bytes = 0;
+    std::array<std::uint32_t, kSegments> of_segment{};
+  };
+  const Row& fill(std::size_t udp_payload_bytes);
+
+  std::array<Row, kRows> rows_{};
+};
 
 class FlowIcrc {
  public:
@@ -32,7 +59,11 @@ class FlowIcrc {
       return false;
     const std::uint32_t icrc = of(flow, flow.source_port, udp_payload.first(udp_payload.size() - kIcrcBytes));
     const std::uint32_t difference = icrc ^ load_icrc(udp_payload.last<kIcrcBytes>());
-    return difference == 0 || is_of_ident(flow, difference, udp_payload.size());
+    if (difference == 0) [[likely]] {
+      next_segment_ = 1;
+      return true;
+    }
+    return is_of_segment(flow, difference, udp_payload.size());
   }
 
  private:
@@ -65,8 +96,11 @@ class FlowIcrc {
   }
   [[nodiscard]] std::uint32_t start_anew(const Flow& flow, std::uint16_t source_port, std::size_t udp_payload_bytes);
   [[nodiscard]] static std::uint32_t long_icrc(std::uint32_t start, std::span<const std::byte> covered);
+  [[nodiscard]] bool is_of_segment(const Flow& flow, std::uint32_t difference, std::size_t udp_payload_bytes);
 
   std::array<Start, kStarts> starts_{};
+  SegmentIcrc segments_;
+  std::size_t next_segment_ = 0;
 };
 
 }  // namespace weft::wire

@@ -88,6 +88,38 @@ TEST(FlowIcrc, AllowsForAnIdentificationThatItDoesNotKnow) {
   EXPECT_FALSE(flows.matches_any_ident(kV4, datagram));
 }
 
+TEST(SegmentIcrc, IsWhatTheIdentificationChanges) {
+  Numbers numbers(8);
+  SegmentIcrc segments;
+  for (const std::size_t bytes : {16, 20, 80, 1040, 1056, 4112, 64000, 80}) {
+    const auto packet = numbers.bytes(bytes);
+    const auto headers = std::span(packet).first<Bth::kBytes>();
+    const auto payload = std::span(packet).subspan(Bth::kBytes, bytes - Bth::kBytes - kIcrcBytes);
+    const std::uint32_t first = icrc_of(kV4, headers, payload);
+    const auto of_bit = ident_differences(bytes);
+    for (std::uint16_t i = 0; i < SegmentIcrc::kSegments; ++i) {
+      ASSERT_EQ(first ^ segments.of(i, bytes), icrc_of(kV4, headers, payload, {.identification = i})) << bytes;
+    }
+    EXPECT_EQ(first ^ of_bit[15] ^ of_bit[8] ^ of_bit[0], icrc_of(kV4, headers, payload, {.identification = 0x8101}));
+  }
+}
+
+// In whatever order they come, and whatever comes between.
+TEST(FlowIcrc, AllowsForSegmentsByTheirNumbers) {
+  Numbers numbers(9);
+  FlowIcrc flows;
+  for (const std::uint16_t number : {0, 1, 2, 3, 0, 0, 1, 63, 64, 65, 2, 3, 500, 1, 2}) {
+    auto datagram = datagram_of(numbers, kV4, 1040);
+    const auto covered = std::span(datagram).first(1040 - kIcrcBytes);
+    store_icrc(std::span(datagram).last<kIcrcBytes>(),
+               icrc_of(kV4, covered.first<Bth::kBytes>(), covered.subspan(Bth::kBytes), {.identification = number}));
+    EXPECT_TRUE(flows.matches_any_ident(kV4, datagram)) << number;
+    EXPECT_FALSE(flows.matches_any_ident(kV6, datagram)) << number;
+    datagram[500] ^= std::byte{4};
+    EXPECT_FALSE(flows.matches_any_ident(kV4, datagram)) << number;
+  }
+}
+
 TEST(FlowIcrc, IsTheSameForAPayloadInPiecesAndAddsItsPadding) {
   Numbers numbers(7);
   FlowIcrc flows;

@@ -179,14 +179,36 @@ constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) {
 }
 static_assert(times(kOverX, kOne >> 1) == kOne, "x over x is one");
 
-// x to the power of -8n: undoes what n more bytes did to a difference in the register.
-constexpr std::uint32_t undo_bytes(std::size_t n) {
-  std::uint32_t result = kOne, square = kOverX;
-  for (std::size_t power = 8 * n; power != 0; power >>= 1) {
-    if ((power & 1) != 0) result = times(result, square);
-    square = times(square, square);
+// x to the power of 8, 16, 32, ...; or of -8, -16, -32, ...
+using Squares = std::array<std::uint32_t, 17>;  // a UDP payload is shorter than 2^16 bytes, its packet than 2^17
+constexpr Squares squares_of(std::uint32_t one_byte) {
+  Squares all{};
+  for (std::uint32_t& one : all) {
+    one = one_byte;
+    one_byte = times(one_byte, one_byte);
+  }
+  return all;
+}
+constexpr std::uint32_t eighth_power(std::uint32_t a) {
+  for (int i = 0; i < 3; ++i) a = times(a, a);
+  return a;
+}
+constexpr Squares kMoreBytes = squares_of(eighth_power(kOne >> 1)), kFewerBytes = squares_of(eighth_power(kOverX));
+
+// What n more bytes do to a difference in the register; or undo.
+constexpr std::uint32_t power(const Squares& squares, std::size_t n) {
+  std::uint32_t result = kOne;
+  for (const std::uint32_t square : squares) {
+    if ((n & 1) != 0) result = times(result, square);
+    n >>= 1;
   }
   return result;
+}
+static_assert(times(power(kMoreBytes, 1000), power(kFewerBytes, 1000)) == kOne);
+
+// From behind the identification (bytes 4 and 5 of the IP header) to the ICRC, and the identification's own two bytes.
+constexpr std::size_t from_ident_on(std::size_t udp_payload_bytes) {
+  return Ipv4::kBytes - 6 + Udp::kBytes + udp_payload_bytes - kIcrcBytes + 2;
 }
 
 }  // namespace
@@ -198,11 +220,19 @@ bool icrc_matches(const Flow& flow, std::span<const std::byte> udp_payload, Ipv4
 
 bool is_of_ident(const Flow& flow, std::uint32_t difference, std::size_t udp_payload_bytes) {
   if (!flow.destination.is_v4()) return difference == 0;
-  // From behind the identification (bytes 4 and 5 of the IP header) to the ICRC, and the identification's own two
-  // bytes: what is left then is the identification itself, in the low half of the register.
-  constexpr std::size_t kBehindIdent = Ipv4::kBytes - 6 + Udp::kBytes;
-  const std::size_t covered = kBehindIdent + udp_payload_bytes - kIcrcBytes;
-  return times(difference, undo_bytes(covered + 2)) <= 0xFFFF;
+  // What is left then is the identification itself, in the low half of the register.
+  return times(difference, power(kFewerBytes, from_ident_on(udp_payload_bytes))) <= 0xFFFF;
+}
+
+std::array<std::uint32_t, kIdentBits> ident_differences(std::size_t udp_payload_bytes) {
+  const std::uint32_t behind = power(kMoreBytes, from_ident_on(udp_payload_bytes));
+  std::array<std::uint32_t, kIdentBits> all{};
+  for (std::size_t bit = 0; bit < kIdentBits; ++bit) {
+    // The byte that comes first on the wire has the low eight bits of the register.
+    const std::uint32_t ident = 1U << bit;
+    all[bit] = times(ident >> 8 | (ident & 0xFF) << 8, behind);
+  }
+  return all;
 }
 
 bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload) {

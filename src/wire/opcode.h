@@ -57,9 +57,6 @@ enum class Opcode : std::uint8_t {
 };
 // clang-format on
 
-// srnic's and StaR's: only Weft cards send them, and only Weft cards hear them.
-constexpr bool is_of_weft(Opcode o) { return o >= Opcode::srnic_send_first; }
-
 // `stateless`: for a card that has no queue pair for it.
 enum class Service : std::uint8_t { none, rc, uc, ud, cnp, stateless };
 // clang-format off

@@ -4,15 +4,11 @@
 #include <iterator>
 #include <memory>
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include "cli/bench/connections/bench.h"
 #include "cli/bench/loss.h"
+#include "cli/bench/machines/bench.h"
 #include "cli/bench/measure.h"
-#include "cli/bench/number_json.h"
-#include "cli/bench/samples.h"
-#include "cli/bench/side_by_side.h"
+#include "cli/bench/rows.h"
 #include "cli/bench/star/bench.h"
 #include "cli/bench/strom/bench.h"
 #include "cli/commands.h"
@@ -26,80 +22,13 @@ struct BenchOptions {
   std::string address = "127.0.0.1", only;
 };
 
-struct BenchRow {
-  Measure measure;
-  Samples samples;
-};
-
-void run_rounds(std::vector<BenchRow>& rows, unsigned rounds) {
-  const bool shown = isatty(STDERR_FILENO) == 1;
-  for (unsigned round = 0; round < rounds; ++round) {
-    for (BenchRow& row : rows) {
-      if (shown) fmt::print(stderr, "\r\033[Kround {} of {}: {}", round + 1, rounds, row.measure.name);
-      row.samples.add(row.measure.run());
-    }
-  }
-  if (shown) fmt::print(stderr, "\r\033[K");
-}
-
-std::optional<double> ratio_of(const BenchRow& row, const std::string& beside, const std::vector<BenchRow>& rows) {
-  const auto other =
-      std::find_if(rows.begin(), rows.end(), [&](const BenchRow& r) { return r.measure.name == beside; });
-  return other == rows.end() ? std::nullopt : Samples::ratio(row.samples, other->samples);
-}
-
-void print_bench_json(const std::vector<BenchRow>& rows) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const BenchRow& row : rows) {
-    const nlohmann::json facts{{"name", row.measure.name},   {"value", number_or_null(row.samples.median())},
-                               {"unit", row.measure.unit},   {"beside", nullptr},
-                               {"ratio", nullptr},           {"runs", row.samples.values().size()},
-                               {"command", row.measure.what}};
-    if (row.measure.besides.empty()) out.push_back(facts);
-    for (const Measure::Beside& beside : row.measure.besides) {
-      out.push_back(facts);
-      out.back()["beside"] = beside.name;
-      out.back()["ratio"] = number_or_null(ratio_of(row, beside.name, rows));
-    }
-  }
-  fmt::print("{}\n", out.dump(2));
-}
-
-void print_bench_text(const std::vector<BenchRow>& rows) {
-  for (const BenchRow& row : rows) {
-    for (const Measure::Beside& beside : row.measure.besides) {
-      const auto ratio = ratio_of(row, beside.name, rows);
-      if (!ratio) continue;
-      const bool less = row.measure.less_is_better, met = less ? *ratio <= beside.floor : *ratio >= beside.floor;
-      fmt::print("{:>6.2f} x {:<24} {:<24} {} ({} {})\n", *ratio, beside.name, row.measure.name, met ? "met" : "MISSED",
-                 less ? "at most" : "at least", beside.floor);
-    }
-  }
-  fmt::print("\n");
-  for (const BenchRow& row : rows) {
-    const auto value = row.samples.median();
-    const std::string shown = value ? fmt::format("{:>10.2f}", *value) : fmt::format("{:>10}", "-");
-    fmt::print("{:<26} {} {:<5} {}{}\n", row.measure.name, shown, row.measure.unit, row.measure.what,
-               value ? "" : "   (did not run: is it installed?)");
-  }
-}
-
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 int run_bench(const BenchOptions& options) {
-  const BenchPlace place{own_path(), options.address};
+  const BenchPlace place = BenchPlace::here(own_path(), options.address);
   std::vector<Measure> measures = own_measures(place);
   if (options.peers) std::ranges::move(peer_measures(place), std::back_inserter(measures));
-  std::vector<BenchRow> rows;
-  for (Measure& m : side_by_side(std::move(measures))) {
-    if (options.only.empty() || m.name.find(options.only) != std::string::npos) rows.push_back({std::move(m), {}});
-  }
-  if (rows.empty()) return usage_error(fmt::format("nothing here is called '{}'", options.only));
-  run_rounds(rows, options.rounds);
-  options.json ? print_bench_json(rows) : print_bench_text(rows);
-  const bool any =
-      std::any_of(rows.begin(), rows.end(), [](const BenchRow& r) { return r.samples.median().has_value(); });
-  return any ? kOk : kFailed;
+  return measure_and_print(std::move(measures), {options.only, options.rounds, options.json});
 }
 
 }  // namespace
@@ -123,6 +52,8 @@ Command add_bench(CLI::App& weft, const Behind&) {
       ->default_str("5")
       ->check(CLI::Range(1U, 1000U));
   app.add_option("--only", options->only, "Only rows whose name contains this")->type_name("TEXT");
+  auto machines = std::make_shared<MachinesBench>();
+  const CLI::App& apart = add_machines_bench(app, *machines);
   auto load = std::make_shared<LoadBench>();
   const CLI::App& loaded = add_load_bench(app, *load);
   auto star = std::make_shared<StarBench>();
@@ -132,13 +63,14 @@ Command add_bench(CLI::App& weft, const Behind&) {
   // What all of them are told.
   const auto prepared = [options](auto& bench) -> auto& {
     bench.weft = own_path();
-    bench.address = options->address;
+    if constexpr (requires { bench.address; }) bench.address = options->address;
     bench.json = bench.json || options->json;
     return bench;
   };
-  const auto chosen = [=, &lossy, &loaded, &stateless, &kernels] {
+  const auto chosen = [=, &lossy, &apart, &loaded, &stateless, &kernels] {
     if (kernels.parsed()) return run_strom_bench(prepared(*strom));
     if (stateless.parsed()) return run_star_bench(prepared(*star));
+    if (apart.parsed()) return run_machines_bench(prepared(*machines));
     if (loaded.parsed()) return run_load_bench(prepared(*load));
     return lossy.parsed() ? run_loss_bench(prepared(*loss)) : run_bench(*options);
   };

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@ pid_t start(const BenchProgram& job, int output) {
   const pid_t child = fork();
   if (child != 0) return child;
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (job.network >= 0 && setns(job.network, CLONE_NEWNET) != 0) _exit(126);
   for (const auto& [name, value] : job.variables) setenv(name.c_str(), value.c_str(), 1);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);

@@ -10,6 +10,7 @@ namespace weft::cli {
 struct BenchProgram {
   std::vector<std::string> words;                                   // program and arguments
   std::vector<std::pair<std::string, std::string>> variables = {};  // added to the environment
+  int network = -1;  // a network namespace's descriptor; without: where we are
 };
 
 // Starts the server, gives it a moment, runs the client. What the client printed; nothing if it failed, did not end in

@@ -9,86 +9,29 @@
 
 #include "cli/bench/job.h"
 #include "cli/bench/probe.h"
+#include "cli/bench/programs.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr int kMeasureSeconds = 30;
 constexpr double kMebi = 1048576.0 * 8 / 1e9;  // MiB/s in Gb/s
 
-std::string next_port() {
-  static int port = 23500;
-  return std::to_string(port++);
-}
-
-using Words = std::vector<std::string>;
-
-std::string joined(const Words& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
-  return out;
-}
+using Words = BenchWords;
 
 // How packets go: over UDP with the headers that every RoCEv2 card understands, or as two Weft cards of a host choose.
 const Words kUdp{"--wire", "udp", "--transport", "roce"}, kChosen{"--wire", "auto"};
 
-// A program of perftest's on the card.
-Measure perftest(const BenchPlace& place, std::string name, std::string unit, const Words& way, const Words& program,
-                 std::size_t column) {
-  Measure m{.name = std::move(name), .unit = std::move(unit), .what = {}, .run = {}};
-  Words words{place.weft, "run", "--addr", place.address};
-  words.insert(words.end(), way.begin(), way.end());
-  words.emplace_back("--");
-  m.what = fmt::format("weft run {} -- {}", joined(way), joined(program));
-  words.insert(words.end(), program.begin(), program.end());
-  m.run = [=, address = place.address]() -> std::optional<double> {
-    Words server = words;
-    server.insert(server.end(), {"-p", next_port()});
-    Words client = server;
-    client.push_back(address);
-    const auto text = run_pair({server}, {client}, kMeasureSeconds);
-    return text ? number_in_last_row(*text, column) : std::nullopt;
-  };
-  return m;
-}
-
-Measure sockperf() {
-  return {.name = "sockperf_udp_latency",
-          .unit = "us",
-          .what = "sockperf ping-pong --nonblocked -m 64",
-          .run = []() -> std::optional<double> {
-            const std::string port = next_port();
-            const auto text = run_pair(
-                {{"sockperf", "server", "-i", "127.0.0.1", "-p", port, "--nonblocked"}},
-                {{"sockperf", "ping-pong", "-i", "127.0.0.1", "-p", port, "-m", "64", "-t", "1", "--nonblocked"}},
-                kMeasureSeconds);
-            return text ? number_after(*text, "percentile 50.000 =") : std::nullopt;
-          }};
-}
-
-Measure iperf3() {
-  return {.name = "iperf3_tcp", .unit = "Gb/s", .what = "iperf3 -t 1", .run = []() -> std::optional<double> {
-            const std::string port = next_port();
-            const auto text = run_pair({{"iperf3", "-s", "-1", "-p", port}},
-                                       {{"iperf3", "-c", "127.0.0.1", "-p", port, "-t", "1", "-J"}}, kMeasureSeconds);
-            if (!text) return std::nullopt;
-            const auto j = nlohmann::json::parse(*text, nullptr, false);
-            if (j.is_discarded() || !j.contains("end")) return std::nullopt;
-            return j["end"]["sum_received"].value("bits_per_second", 0.0) / 1e9;
-          }};
-}
-
 Measure ucx(std::string name, std::string unit, std::string transports, Words test, std::size_t column, double scale) {
   Measure m{.name = std::move(name), .unit = std::move(unit), .what = {}, .run = {}};
-  m.what = fmt::format("UCX_TLS={} ucx_perftest {}", transports, joined(test));
+  m.what = fmt::format("UCX_TLS={} ucx_perftest {}", transports, joined_words(test));
   m.run = [=]() -> std::optional<double> {
-    const std::string port = next_port();
+    const std::string port = next_bench_port();
     Words server{"ucx_perftest", "-p", port}, client{"ucx_perftest", "127.0.0.1", "-p", port};
     server.insert(server.end(), test.begin(), test.end());
     client.insert(client.end(), test.begin(), test.end());
     const std::vector<std::pair<std::string, std::string>> variables{{"UCX_TLS", transports},
                                                                      {"UCX_NET_DEVICES", "lo"}};
-    const auto text = run_pair({server, variables}, {client, variables}, kMeasureSeconds);
+    const auto text = run_pair({server, variables}, {client, variables}, kBenchSeconds);
     if (!text) return std::nullopt;
     const std::size_t final_row = text->rfind("Final:");
     if (final_row == std::string::npos) return std::nullopt;
@@ -101,24 +44,18 @@ Measure ucx(std::string name, std::string unit, std::string transports, Words te
 Measure libfabric(std::string name, std::string provider, const Words& more, std::size_t column, std::string unit,
                   double scale) {
   Measure m{.name = std::move(name), .unit = std::move(unit), .what = {}, .run = {}};
-  m.what = fmt::format("fi_pingpong -p '{}' {}", provider, joined(more));
+  m.what = fmt::format("fi_pingpong -p '{}' {}", provider, joined_words(more));
   m.run = [=]() -> std::optional<double> {
-    const std::string port = next_port();
+    const std::string port = next_bench_port();
     Words server{"fi_pingpong", "-p", provider, "-e", "rdm", "-B", port},
         client{"fi_pingpong", "-p", provider, "-e", "rdm", "-P", port};
     server.insert(server.end(), more.begin(), more.end());
     client.insert(client.end(), more.begin(), more.end());
     client.emplace_back("127.0.0.1");
-    const auto text = run_pair({server}, {client}, kMeasureSeconds);
+    const auto text = run_pair({server}, {client}, kBenchSeconds);
     const auto value = text ? number_in_last_row(*text, column) : std::nullopt;
     return value ? std::optional(*value * scale) : std::nullopt;
   };
-  return m;
-}
-
-Measure against(Measure m, std::vector<Measure::Beside> besides, bool less_is_better = false) {
-  m.besides = std::move(besides);
-  m.less_is_better = less_is_better;
   return m;
 }
 
@@ -150,7 +87,7 @@ std::vector<Measure> own_measures(const BenchPlace& p) {
   };
 }
 
-std::vector<Measure> peer_measures(const BenchPlace&) {
+std::vector<Measure> peer_measures(const BenchPlace& p) {
   const auto small = [](const char* messages) { return Words{"-t", "tag_lat", "-s", "64", "-n", messages}; };
   const auto large = [](const char* messages) { return Words{"-t", "tag_bw", "-s", "65536", "-n", messages}; };
   const Words bulk{"-S", "65536", "-I", "3000"}, tiny{"-S", "64", "-I", "400000"};
@@ -159,8 +96,8 @@ std::vector<Measure> peer_measures(const BenchPlace&) {
        .unit = "Gb/s",
        .what = "4 KB segments, CRC twice, placed; no protocol",
        .run = probe_stream_gbits},
-      sockperf(),
-      iperf3(),
+      sockperf(p, "sockperf_udp_latency"),
+      iperf3(p, "iperf3_tcp"),
       libfabric("libfabric_rxd_64KB", "udp;ofi_rxd", bulk, 5, "Gb/s", 8 / 1e3),
       libfabric("libfabric_rxm_64KB", "tcp;ofi_rxm", bulk, 5, "Gb/s", 8 / 1e3),
       libfabric("libfabric_shm_latency_64B", "shm", tiny, 6, "us", 1),

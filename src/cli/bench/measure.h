@@ -19,12 +19,24 @@ struct Measure {
   };
   std::vector<Beside> besides = {};
   bool less_is_better = false;
+  double floor = 0;  // of the value itself; 0: it has none
   std::function<std::optional<double>()> run;
 };
 
+struct BenchSide {
+  std::string address;
+  int network = -1;  // a network namespace's descriptor; without: where we are
+};
+
+// Where the programs of a measure are.
 struct BenchPlace {
-  std::string weft;     // path of the weft command
-  std::string address;  // 127.0.0.1
+  std::string weft;  // path of the weft command
+  BenchSide server, client;
+  std::string meeting;  // an IPv4 address of the server's, by which programs exchange what they need to begin
+
+  [[nodiscard]] static BenchPlace here(const std::string& weft, const std::string& address) {
+    return {.weft = weft, .server = {address}, .client = {address}, .meeting = address};
+  }
 };
 
 // Weft's own, and what one would use instead.

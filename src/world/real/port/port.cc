@@ -66,7 +66,8 @@ Port::Route& Port::find_route(const RouteKey& key) {
     flush();  // what is on its way over the old routes goes first
     route.udp = {.to = socket_address(key.destination, number_of(key.to)),
                  .socket = udp_.sockets()[key.socket],
-                 .merge = !key.destination.is_v4()};
+                 .merge = merge_,
+                 .numbered = key.destination.is_v4()};
   }
   // Nobody there yet, perhaps: ask again, but not with every packet.
   if (route.peer == nullptr && (fresh || now_ - route.asked >= kAskAgain)) {
@@ -84,6 +85,7 @@ Port::Route& Port::find_route(const RouteKey& key) {
 void Port::prefer_own_socket(const RouteKey& key, Route& route) {
   const bool packs = key.to == wire::UdpPort::roce;
   route.udp.merge = true;
+  route.udp.numbered = false;
   route.udp.joins = packs;
   SocketAddress name = socket_address(udp_.addresses()[key.socket], 0);
   Descriptor own(::socket(name.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

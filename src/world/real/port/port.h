@@ -24,7 +24,8 @@ namespace weft::real {
 
 class Port final : public host::Exporter {
  public:
-  Port(WireChoice wire, BrokerClient& broker) : wire_(wire), broker_(broker), rings_(peers_), udp_(peers_) {}
+  Port(WireChoice wire, bool merge, BrokerClient& broker)
+      : wire_(wire), merge_(merge), broker_(broker), rings_(peers_), udp_(peers_) {}
 
   void open(BrokerClient::Joined joined, std::span<const wire::Address> addresses, SharedStatus& shared_status,
             OneCopy one_copy, Time now);
@@ -177,6 +178,7 @@ class Port final : public host::Exporter {
   void emit_into_ring(Route& route, const nic::OutPacket& packet);
 
   WireChoice wire_;
+  bool merge_;  // packets to other hosts
   BrokerClient& broker_;
   std::uint8_t lane_number_ = 0;
   Time now_ = 0;

@@ -128,6 +128,11 @@ std::string read_one_copy(std::string_view value, Settings& settings) {
   return read_word(value, kWords, settings.one_copy);
 }
 
+std::string read_merge(std::string_view value, Settings& settings) {
+  static constexpr std::array kWords{Word<bool>{"on", true}, Word<bool>{"off", false}};
+  return read_word(value, kWords, settings.merge);
+}
+
 std::string read_faults(std::string_view value, Settings& settings) {
   world::FaultPlan::Parsed parsed = world::FaultPlan::parse(value);
   if (!parsed.plan) return std::move(parsed.error);
@@ -249,6 +254,10 @@ constexpr std::array kSettings{
         "Long messages through shared memory are copied once, straight from the sender's memory; off: twice; auto: "
         "whichever is faster",
         read_one_copy},
+    SettingRow{
+        "merge", "WEFT_MERGE", "on|off",
+        "Packets to another machine that leave together are segments of one datagram; off: each is one of its own",
+        read_merge},
     SettingRow{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",
                read_faults},
     SettingRow{"loss", "WEFT_LOSS", "P", "Packets lost: a percentage (1%) or a fraction (0.01)", read_loss},

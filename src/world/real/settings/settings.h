@@ -37,6 +37,7 @@ struct Settings {
   bool requester_bitmaps = true;
   WireChoice wire = WireChoice::automatic;
   OneCopy one_copy = OneCopy::measured;
+  bool merge = true;               // packets to other hosts are segments of one datagram
   world::FaultPlan impairments{};  // of packets that leave and, if so said, that arrive
   bool impair_outbound = true, impair_inbound = false;
   std::uint64_t seed = 1;  // of the impairments

@@ -75,6 +75,7 @@ TEST_F(SettingsTest, NothingIsSetAtFirst) {
   EXPECT_EQ(usual.works_per_turn, 8u);
   EXPECT_EQ(usual.burst_bytes, 16384u);
   EXPECT_EQ(usual.one_copy, OneCopy::measured);
+  EXPECT_TRUE(usual.merge);
 }
 
 TEST_F(SettingsTest, EveryVariableIsRead) {
@@ -98,7 +99,8 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
                              {"WEFT_WEIGHTS", "5,1, 255"},
                              {"WEFT_WORKS_PER_TURN", "4"},
                              {"WEFT_BURST_BYTES", "65536"},
-                             {"WEFT_ONE_COPY", "off"}});
+                             {"WEFT_ONE_COPY", "off"},
+                             {"WEFT_MERGE", "off"}});
   EXPECT_THAT(set.addresses, ElementsAre(wire::Address::v4(127, 0, 0, 2),
                                          wire::Address{{0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}));
   EXPECT_EQ(set.transport, TransportChoice::roce);
@@ -117,6 +119,7 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.works_per_turn, 4u);
   EXPECT_EQ(set.burst_bytes, 65536u);
   EXPECT_EQ(set.one_copy, OneCopy::off);
+  EXPECT_FALSE(set.merge);
 }
 
 TEST_F(SettingsTest, TheThresholdOfStatelessnessIsACountAndCapabilitiesAreOnOrOff) {

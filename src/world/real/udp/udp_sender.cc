@@ -45,10 +45,10 @@ void UdpSender::make_room(std::size_t parts, std::size_t arena) {
 }
 
 UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes,
-                                           bool merges, bool tells_its_end) {
+                                           bool tells_its_end) {
   if (message_count_ > 0) {
     Pending& last = messages_[message_count_ - 1];
-    const bool follows = merges && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
+    const bool follows = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
                          last.bytes + bytes <= kMaxDatagram;
     if (follows && (last.joined || (bytes <= last.segment && last.segments < kMaxSegments))) {
       last.closed = last.joined ? !tells_its_end : bytes < last.segment;
@@ -82,6 +82,16 @@ void UdpSender::append(Pending& message, const std::byte* data, std::size_t byte
   ++message.parts;
 }
 
+void UdpSender::append_packet(UdpRoute& route, std::uint8_t traffic_class, std::byte* data, std::uint32_t bytes,
+                              bool tells_its_end) {
+  Pending& message = message_for(route, traffic_class, bytes, tells_its_end);
+  if (const std::uint32_t change = change_by_number(route, message, bytes); change != 0) {
+    const std::span<std::byte, wire::kIcrcBytes> icrc(data + bytes - wire::kIcrcBytes, wire::kIcrcBytes);
+    wire::store_icrc(icrc, wire::load_icrc(icrc) ^ change);
+  }
+  append(message, data, bytes);
+}
+
 void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
   if (p.payload_bytes > (p.passing ? kPassing : kCopied)) return add_large(route, p);
   if (plain_.packets == 0 || arena_used_ + kSmall > kArena) make_room(1, kSmall);
@@ -90,8 +100,8 @@ void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
   icrc_.seal(p.flow, route.source_port, datagram);
   const auto bytes = static_cast<std::uint32_t>(datagram.size());
   arena_used_ += bytes;
-  const Held packet{&route, begin, bytes, p.flow.traffic_class, may_merge(route, p.headers.bth.opcode)};
-  const bool owed = packet.merges && !wire::info(p.headers.bth.opcode).payload;  // not a message that is empty
+  const Held packet{&route, begin, bytes, p.flow.traffic_class};
+  const bool owed = route.merge && !wire::info(p.headers.bth.opcode).payload;  // not a message that is empty
   if (goes_plainly(route, packet, owed)) return;
   end_plain();
   line_up(route, packet, owed);
@@ -116,7 +126,7 @@ void UdpSender::line_up(UdpRoute& route, const Held& packet, bool owed) {
   if (owed) {
     held_[held_count_++] = packet;
   } else {
-    append(message_for(route, packet.traffic_class, packet.bytes, packet.merges, false), packet.data, packet.bytes);
+    append_packet(route, packet.traffic_class, packet.data, packet.bytes, false);
   }
 }
 
@@ -125,14 +135,12 @@ void UdpSender::end_plain() {
   const Plain plain = std::exchange(plain_, {});
   const std::uint8_t traffic_class = plain.route->traffic_class;
   if (plain.packets == 1)
-    return line_up(*plain.route, {plain.route, plain.begin, plain.bytes, traffic_class, plain.route->merge},
-                   !plain.ended);
+    return line_up(*plain.route, {plain.route, plain.begin, plain.bytes, traffic_class}, !plain.ended);
   std::uint32_t left = plain.packets;
   wire::unpack({plain.begin, plain.bytes}, [&](std::span<const std::byte> packet) {
     const bool owed = --left > 0 || !plain.ended;
-    line_up(*plain.route,
-            {plain.route, packet.data(), static_cast<std::uint32_t>(packet.size()), traffic_class, plain.route->merge},
-            owed);
+    std::byte* const data = plain.begin + (packet.data() - plain.begin);
+    line_up(*plain.route, {plain.route, data, static_cast<std::uint32_t>(packet.size()), traffic_class}, owed);
   });
 }
 
@@ -143,9 +151,8 @@ void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
   const std::size_t header_bytes =
       wire::encode_headers(p.headers, std::span<std::byte, wire::kMaxHeaderBytes>(header, wire::kMaxHeaderBytes));
   const std::span<std::byte> trailer(header + header_bytes, wire::encode_trailer(p.headers, header + header_bytes));
-  Pending& message = message_for(route, p.flow.traffic_class,
-                                 static_cast<std::uint32_t>(header_bytes + p.payload_bytes + trailer.size()),
-                                 may_merge(route, p.headers.bth.opcode), p.payload_bytes == wire::kWholePayload);
+  const auto bytes = static_cast<std::uint32_t>(header_bytes + p.payload_bytes + trailer.size());
+  Pending& message = message_for(route, p.flow.traffic_class, bytes, p.payload_bytes == wire::kWholePayload);
   append(message, header, header_bytes);
   Room<std::span<const std::byte>, nic::kMaxSges + 1> pieces;
   std::size_t count = 0;
@@ -154,7 +161,7 @@ void UdpSender::add_large(UdpRoute& route, const nic::OutPacket& p) {
     pieces.set(count++, {piece.data, piece.bytes});
   }
   const std::uint32_t icrc = icrc_.of(p.flow, route.source_port, {header, header_bytes}, pieces.first(count));
-  wire::store_icrc(trailer.last<wire::kIcrcBytes>(), icrc);
+  wire::store_icrc(trailer.last<wire::kIcrcBytes>(), icrc ^ change_by_number(route, message, bytes));
   append(message, trailer.data(), trailer.size());
   arena_used_ += header_bytes + trailer.size();
 }
@@ -165,8 +172,7 @@ void UdpSender::add(UdpRoute& route, const wire::Flow& flow, std::span<const std
   std::byte* at = arena_.get() + arena_used_;
   std::memcpy(at, datagram.data(), datagram.size());
   arena_used_ += datagram.size();
-  append(message_for(route, flow.traffic_class, static_cast<std::uint32_t>(datagram.size()), route.merge, false), at,
-         datagram.size());
+  append_packet(route, flow.traffic_class, at, static_cast<std::uint32_t>(datagram.size()), false);
 }
 
 // A control message costs the kernel a search for the way, even from a connected socket. Such a socket is only ours,
@@ -237,7 +243,7 @@ void UdpSender::send(std::size_t first, std::size_t count) {
 void UdpSender::add_held() {
   for (std::size_t i = 0; i < held_count_; ++i) {
     const Held& h = held_[i];
-    append(message_for(*h.route, h.traffic_class, h.bytes, h.merges, true), h.data, h.bytes);
+    append_packet(*h.route, h.traffic_class, h.data, h.bytes, true);
   }
   held_count_ = 0;
 }

@@ -31,9 +31,9 @@ struct UdpRoute {
   bool connected = false;  // the socket knows where to
   bool joins = false;      // several packets may be one plain datagram (wire/packed_datagram.h),
   bool wide = false;       //   and the way takes one of 64 KB
-  // May segments be merged, whatever they are? The kernel counts up their identifications, which the ICRC covers: not
-  // towards those who can see them, unless they are Weft cards (wire/flow_icrc.h).
-  bool merge = false;
+  bool merge = false;      // may packets be segments of one datagram?
+  bool numbered =
+      false;  // the other side sees IPv4 identifications, and the kernel numbers segments (wire/flow_icrc.h)
   // For a connected socket: the class that it sends with, and how many datagrams in a row wanted another one.
   std::uint8_t traffic_class = 0, others = 0;
 };
@@ -56,7 +56,7 @@ class UdpSender {
   static constexpr std::size_t kCopied = 512;                       // payloads up to this are copied
   static constexpr std::size_t kPassing = wire::kStarControlBytes;  // and so are the card's own, up to this
   static constexpr std::size_t kSmall = wire::kMaxHeaderBytes + std::max(kCopied, kPassing) + 3 + wire::kIcrcBytes;
-  static constexpr std::size_t kMaxSegments = 64, kMaxDatagram = 65000;
+  static constexpr std::size_t kMaxSegments = wire::SegmentIcrc::kSegments, kMaxDatagram = 65000;
 
   struct Pending {
     UdpRoute* route = nullptr;
@@ -69,10 +69,9 @@ class UdpSender {
   // Acknowledgements and requests without payload wait for what is larger.
   struct Held {
     UdpRoute* route;
-    const std::byte* data;
+    std::byte* data;
     std::uint32_t bytes;
     std::uint8_t traffic_class;
-    bool merges;
   };
   static constexpr std::uint32_t kHeld = 32;
 
@@ -81,7 +80,7 @@ class UdpSender {
   // both ends. As long as there is one, there are no others; what does not fit behind it makes it one of many.
   struct Plain {
     UdpRoute* route = nullptr;
-    const std::byte* begin = nullptr;
+    std::byte* begin = nullptr;
     std::uint32_t bytes = 0, packets = 0;
     bool ended = false;  // by the message
   };
@@ -93,10 +92,13 @@ class UdpSender {
   [[nodiscard]] bool left_plainly();
   void add_held();
   // A packet's datagram: a new one, or the last, if it may follow there.
-  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes, bool merges,
-                       bool tells_its_end);
-  [[nodiscard]] static bool may_merge(const UdpRoute& route, wire::Opcode opcode) {
-    return route.merge || wire::is_of_weft(opcode);
+  Pending& message_for(UdpRoute& route, std::uint8_t traffic_class, std::uint32_t bytes, bool tells_its_end);
+  // A whole packet behind what its datagram has.
+  void append_packet(UdpRoute& route, std::uint8_t traffic_class, std::byte* data, std::uint32_t bytes,
+                     bool tells_its_end);
+  // What a packet's ICRC is changed by if it is this datagram's last for now.
+  [[nodiscard]] std::uint32_t change_by_number(const UdpRoute& route, const Pending& message, std::uint32_t bytes) {
+    return route.numbered && message.segments > 1 ? segments_.of(message.segments - 1, bytes) : 0;
   }
   void append(Pending& message, const std::byte* data, std::size_t bytes);
   void make_room(std::size_t parts, std::size_t arena);
@@ -105,6 +107,7 @@ class UdpSender {
   void send(std::size_t first, std::size_t count);
 
   wire::FlowIcrc icrc_;
+  wire::SegmentIcrc segments_;
   std::unique_ptr<std::byte[]> arena_;
   std::size_t arena_used_ = 0;
   std::array<Pending, kMessages> messages_{};

@@ -147,18 +147,39 @@ TEST_F(Udp, SendsPacketsOfLongWritesAsSegmentsToOthers) {
   EXPECT_THAT(sizes, ElementsAre(4128, 4112, 4112, 4112, 4112, 4112));
 }
 
-// Identifications that the kernel counts up harm no ICRC there: between Weft cards any will do.
-TEST_F(Udp, SendsSegmentsToAnotherHostOfWhatWeftCardsAloneSpeak) {
-  route.merge = route.wide = route.joins = false;
-  const auto datagrams_of = [&](Opcode opcode) {
-    for (int i = 0; i < 4; ++i) send(opcode, 4096);
+// Whoever sees IPv4 identifications finds them in the ICRC as the kernel writes them: segments of a datagram are 0, 1, ...
+TEST_F(Udp, NumbersSegmentsToAnotherHost) {
+  route.wide = route.joins = route.connected = false;
+  route.numbered = true;
+  const auto send_all = [&] {
+    for (int i = 0; i < 6; ++i) send(Opcode::rc_write_middle, 4096);
+    send(Opcode::rc_send_only, 700);
+    send(Opcode::rc_ack);
+    for (int i = 0; i < 3; ++i) send(Opcode::rc_send_only, 64);
+    send(Opcode::rc_ack);
     sender.flush();
-    const Arrived a = receive();
-    EXPECT_EQ(a.opcodes.size(), 4U);
-    return a.datagrams;
   };
-  EXPECT_EQ(datagrams_of(Opcode::srnic_write_middle), 1U);
-  EXPECT_EQ(datagrams_of(Opcode::rc_write_middle), 4U);
+  const auto hear = [&](std::size_t datagrams) {
+    std::vector<int> idents;
+    for (std::size_t i = 0; i < datagrams; ++i) {
+      std::uint16_t number = 0;
+      (void)receiver.receive(in.get(), {kUdpAddress}, [&](const wire::Flow& flow, auto packet) {
+        idents.push_back(wire::icrc_matches(flow, packet, {.identification = number}) ? number : -1);
+        ++number;
+      });
+    }
+    return idents;
+  };
+  send_all();
+  EXPECT_THAT(hear(2), ElementsAre(0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3));
+  EXPECT_EQ(receive().opcodes.size(), 1U) << "an acknowledgement ends a datagram: the other is one of its own";
+  route.merge = false;  // --merge off
+  send_all();
+  std::size_t first = 0, datagrams = 0;
+  const auto is_first = [&](const wire::Flow& flow, auto packet) { first += wire::icrc_matches(flow, packet) ? 1 : 0; };
+  while (const auto came = receiver.receive(in.get(), {kUdpAddress}, is_first)) datagrams += came;
+  EXPECT_EQ(datagrams, 12U);
+  EXPECT_EQ(first, 12U);
 }
 
 // A last packet may be shorter, and nothing follows it in its datagram.
