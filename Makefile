@@ -54,10 +54,11 @@ fuzz: bootstrap
 # Mixed programs while everything goes wrong. SOAK_SEED and SOAK_ROUND replay what failed. And tests that are too slow
 # for the suite.
 soak: bootstrap
-	@$(call build,release,--target $(CARD) soak_check verbs_stress,$(TESTED))
+	@$(call build,release,--target $(CARD) soak_check verbs_stress bottleneck,$(TESTED))
 	@SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_ROUND=$(SOAK_ROUND) \
 	  /usr/bin/python3 -B tests/soak/soak.py build
 	$(if $(SOAK_ROUND),,@/usr/bin/python3 -B tests/report/calibration_test.py build/bin/weft --slow)
+	$(if $(SOAK_ROUND),,@WEFT_LONG=1 /usr/bin/python3 -B tests/programs/bottleneck_test.py "$(CURDIR)/build" 98)
 
 format: bootstrap
 	@scripts/format

@@ -82,6 +82,7 @@ class Core {
       out.flow.source = state.port.gids[c.gid_index];
       out.flow.destination = c.peer;
       const BurstLimits longest = world.burst_limits(out.flow, c.peer_qpn);
+      if (c.dialect != Dialect::srnic && !longest.split) return {};
       const std::uint32_t most = std::min(packets_of(left.bytes, c.mtu_shift), left.room);
       if (longest.one_copy != 0 && left.in_one_piece && left.message <= longest.one_copy_message) {
         const std::uint32_t packets = std::min(most, longest.one_copy >> c.mtu_shift);

@@ -125,6 +125,7 @@ concept World = requires(W w, const OutPacket& packet, std::uint32_t cq, const C
 // than `one_copy_from`, and those of longer messages than `one_copy_message`, do not pay.
 struct BurstLimits {
   std::uint32_t near = 0, one_copy = 0, one_copy_from = 0, one_copy_message = 0;
+  bool split = false;  // the world takes them apart before the peer sees them: any dialect may have them
 };
 
 // An exported payload, or a part of one, and where it belongs.

@@ -36,8 +36,8 @@ namespace weft::wire {
 [[nodiscard]] bool icrc_matches_any_ident(const Flow& flow, std::span<const std::byte> udp_payload);
 // May this difference between two ICRCs of a UDP payload come from the identification alone?
 [[nodiscard]] bool is_of_ident(const Flow& flow, std::uint32_t difference, std::size_t udp_payload_bytes);
-// What an IPv4 identification other than 0 changes the ICRC of a UDP payload by. It is the exclusive or of what its bits
-// change it by: out[i] is that of 1 << i.
+// What an IPv4 identification other than 0 changes the ICRC of a UDP payload by. It is the exclusive or of what its
+// bits change it by: out[i] is that of 1 << i.
 inline constexpr std::size_t kIdentBits = 16;
 [[nodiscard]] std::array<std::uint32_t, kIdentBits> ident_differences(std::size_t udp_payload_bytes);
 // Room for BTH and ICRC, and not too long for UDP.

@@ -89,26 +89,27 @@ class Requester : public SendQueue<W, Requester<W>> {
 
   void send_message(Context& c, const Work& w, TurnBudget& budget) {
     const MessageOpcodes& opcodes = c.service == wire::Service::rc ? rc_opcodes(w.kind) : uc_opcodes(w.kind);
-    const std::uint32_t mtu = path_mtu(c);
     const bool reliable = c.service == wire::Service::rc;
     while (budget.bytes > 0 && c.next_psn.since(c.unacked_psn) < core_.roce_window(c) && budget.room > 0) {
-      const std::uint32_t bytes = std::min(mtu, w.length - c.next_offset);
+      const std::uint32_t packets = packets_at_once(c, w, budget);
+      const std::uint32_t bytes = std::min(packets << c.mtu_shift, w.length - c.next_offset);
       const bool starts = c.next_offset == 0, ends = c.next_offset + bytes == w.length;
       Pieces pieces;
       if (const Refusal r = pieces_of(core_, c, w, c.next_offset, bytes, pieces); r != Refusal::none) {
         return stall(c, Status::local_protection, r);
       }
       wire::Headers& h = core_.start_packet(c, opcodes.at(starts, ends), c.next_psn);
-      const bool ends_turn = budget.bytes <= bytes || budget.room == 1;
-      fill_headers(c, w, {starts, ends, ends_turn && must_ask(core_, c)}, h);
+      const bool ends_turn = budget.bytes <= bytes || budget.room == packets;
+      fill_headers(c, w, {starts, ends, ends_turn && must_ask(core_, c), packets}, h);
       core_.out.last = ends && core_.is_last(c, c.sq_next);
       core_.out.payload = {pieces.data(), pieces.size()};
       core_.out.payload_bytes = bytes;
+      core_.out.packets = packets;
       core_.send_packet();
-      if (h.bth.ack_request && c.next_psn == c.sent_psn) time_answer(core_, c, c.next_psn);
-      advance_psn(c, 1);
+      if (h.bth.ack_request && c.next_psn == c.sent_psn) time_answer(core_, c, c.next_psn.plus(packets - 1));
+      advance_psn(c, packets);
       budget.bytes -= bytes;
-      --budget.room;
+      budget.room -= packets;
       c.next_offset += bytes;
       if (ends) {
         c.next_offset = 0;
@@ -122,9 +123,20 @@ class Requester : public SendQueue<W, Requester<W>> {
     }
   }
 
+  // Of a message: one, or as many as the world takes apart by itself. What is sent again goes one by one.
+  [[nodiscard]] std::uint32_t packets_at_once(const Context& c, const Work& w, const TurnBudget& budget) {
+    const std::uint32_t left = w.length - c.next_offset;
+    if (left <= path_mtu(c) || c.next_psn != c.sent_psn || is_call(w.kind)) return 1;
+    const std::uint32_t room = core_.roce_window(c) - c.next_psn.since(c.unacked_psn);
+    return core_
+        .burst_of(c, {.bytes = left, .message = w.length, .room = std::min(room, budget.room), .turn = budget.bytes})
+        .packets;
+  }
+
   struct Part {
-    bool starts, ends;  // its message
-    bool asks;          // for an acknowledgement, in any case
+    bool starts, ends;      // its message
+    bool asks;              // for an acknowledgement, in any case
+    std::uint32_t packets;  // that it is
   };
   void fill_headers(Context& c, const Work& w, Part at, wire::Headers& h) {
     if (at.starts && has_target(w.kind)) {
@@ -133,7 +145,8 @@ class Requester : public SendQueue<W, Requester<W>> {
     if (!at.ends) [[unlikely]] {
       const auto every =
           std::min<std::uint32_t>(core_.state.config.acknowledge_every, std::max(core_.roce_window(c) / 2, 1U));
-      h.bth.ack_request = ++c.since_ack_request >= every || at.asks;
+      c.since_ack_request = static_cast<std::uint8_t>(std::min(c.since_ack_request + at.packets, 0xFFU));
+      h.bth.ack_request = c.since_ack_request >= every || at.asks;
     } else {
       h.bth.ack_request = true;
       fill_end(w, h);

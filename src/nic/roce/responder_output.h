@@ -110,12 +110,22 @@ class ResponderOutput {
     --c.saved_pending;
   }
 
+  // Of a response: one, or as many as the world takes apart by itself.
+  [[nodiscard]] std::uint32_t packets_at_once(const Context& c, const SavedResponse& s, std::uint64_t left,
+                                              const TurnBudget& budget) {
+    if (left <= path_mtu(c)) return 1;
+    const auto bytes = static_cast<std::uint32_t>(left);
+    return core_.burst_of(c, {.bytes = bytes, .message = s.length, .room = s.packets, .turn = budget.bytes}).packets;
+  }
+
   // False when memory that could be read when the request came cannot be read now.
   bool send_read_responses(Context& c, SavedResponse& s, TurnBudget& budget) {
     const wire::Psn end = s.first.plus(s.packets);
     while (s.next != end && budget.bytes > 0) {
       const std::uint64_t offset = std::uint64_t{s.next.since(s.first)} << c.mtu_shift;
-      const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(path_mtu(c), s.length - offset));
+      const std::uint64_t left = s.length - offset;
+      const std::uint32_t packets = packets_at_once(c, s, left, budget);
+      const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(packets << c.mtu_shift, left));
       std::byte* at = nullptr;
       if (bytes > 0) {
         const Refusal r = core_.translate(c, s.key, Rights::remote_read, s.address + offset, bytes, at);
@@ -125,7 +135,7 @@ class ResponderOutput {
         }
         core_.world.read(BusRead::payload, at, bytes);
       }
-      const bool starts = s.next == s.restart, ends = s.next.plus(1) == end;
+      const bool starts = s.next == s.restart, ends = s.next.plus(packets) == end;
       constexpr MessageOpcodes kOpcodes{wire::Opcode::rc_read_response_first, wire::Opcode::rc_read_response_middle,
                                         wire::Opcode::rc_read_response_last, wire::Opcode::rc_read_response_only};
       wire::Headers& h = core_.start_packet(c, kOpcodes.at(starts, ends), s.next);
@@ -133,9 +143,10 @@ class ResponderOutput {
       const Fragment piece{at, bytes};
       core_.out.payload = {&piece, bytes > 0 ? 1U : 0U};
       core_.out.payload_bytes = bytes;
+      core_.out.packets = packets;
       core_.send_packet();
       budget.bytes -= bytes;
-      s.next = s.next.plus(1);
+      s.next = s.next.plus(packets);
     }
     s.next == end ? finish(c, s) : write_saved(core_, s);
     return true;

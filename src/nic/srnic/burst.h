@@ -11,27 +11,36 @@
 
 namespace weft::nic {
 
-// The opcode of a packet that stands elsewhere in the same message.
+// The opcode of a packet that stands elsewhere in the same message: a SEND, a WRITE or the response to a READ. Those of
+// UC and of srnic are RC's and a constant.
 constexpr wire::Opcode opcode_at(wire::Opcode of_all, bool starts, bool ends) {
   using enum wire::Opcode;
   const wire::OpcodeInfo& info = wire::info(of_all);
+  const auto code = static_cast<std::uint8_t>(of_all);
+  constexpr std::uint8_t kOfRc = 0x1F;
+  const auto sibling = [code](wire::Opcode rc) {
+    return static_cast<wire::Opcode>((code & ~kOfRc) | static_cast<std::uint8_t>(rc));
+  };
   if (ends && info.ends()) {
     if (starts || !info.starts()) return of_all;
-    switch (of_all) {  // it was an only one
-      case srnic_send_only: return srnic_send_last;
-      case srnic_send_only_imm: return srnic_send_last_imm;
-      case srnic_send_only_invalidate: return srnic_send_last_invalidate;
-      case srnic_write_only: return srnic_write_last;
-      case srnic_write_only_imm: return srnic_write_last_imm;
-      default: return srnic_read_response_last;
+    switch (static_cast<wire::Opcode>(code & kOfRc)) {  // it was an only one
+      case rc_send_only: return sibling(rc_send_last);
+      case rc_send_only_imm: return sibling(rc_send_last_imm);
+      case rc_send_only_invalidate: return sibling(rc_send_last_invalidate);
+      case rc_write_only: return sibling(rc_write_last);
+      case rc_write_only_imm: return sibling(rc_write_last_imm);
+      default: return sibling(rc_read_response_last);
     }
   }
   switch (info.verb) {
-    case wire::Verb::send: return starts ? srnic_send_first : srnic_send_middle;
-    case wire::Verb::write: return starts ? srnic_write_first : srnic_write_middle;
-    default: return starts ? srnic_read_response_first : srnic_read_response_middle;
+    case wire::Verb::send: return sibling(starts ? rc_send_first : rc_send_middle);
+    case wire::Verb::write: return sibling(starts ? rc_write_first : rc_write_middle);
+    default: return sibling(starts ? rc_read_response_first : rc_read_response_middle);
   }
 }
+static_assert(opcode_at(wire::Opcode::srnic_write_only_imm, false, true) == wire::Opcode::srnic_write_last_imm);
+static_assert(opcode_at(wire::Opcode::uc_send_only, true, false) == wire::Opcode::uc_send_first);
+static_assert(opcode_at(wire::Opcode::rc_read_response_only, false, false) == wire::Opcode::rc_read_response_middle);
 
 // Calls carry_out(packet) for each.
 template <class CarryOut>

@@ -36,7 +36,7 @@ void add_long(std::vector<Measure>& all, const BenchPlace& place, std::size_t wi
     for (const char* verb : {"write", "read"}) {
       all.push_back(
           against(perftest(place, fmt::format("{}_64KB_{}_{}", verb, dialect, where), "Gb/s", {"--transport", dialect},
-                           {fmt::format("ib_{}_bw", verb), "-F", "-s", "65536", "-D", "1", "--report_gbits"}, 3),
+                           {fmt::format("ib_{}_bw", verb), "-F", "-s", "65536", "-n", "25000", "--report_gbits"}, 3),
                   {{tcp, kOfTcp[wire]}}));
     }
   }
@@ -48,9 +48,9 @@ void add_short(std::vector<Measure>& all, const BenchPlace& place) {
   for (const char* dialect : kMachineDialects) {
     all.push_back(against(perftest(place, fmt::format("latency_64B_{}", dialect), "us", {"--transport", dialect},
                                    {"ib_send_lat", "-F", "-s", "64", "-n", "60000"}, 4),
-                          {{"udp_latency", kOfUdpLatency}}, true));
+                          {{"latency_64B_udp", kOfUdpLatency}}, true));
   }
-  all.push_back(sockperf(place, "udp_latency"));
+  all.push_back(sockperf(place, "latency_64B_udp"));
   for (const char* dialect : kMachineDialects) {
     Measure sends = perftest(place, fmt::format("send_64B_{}", dialect), "M/s", {"--transport", dialect},
                              {"ib_send_bw", "-F", "-s", "64", "-n", "1500000", "-Q", "32"}, 4);

@@ -22,7 +22,7 @@ Lane::Engine::Engine(const Settings& settings, LaneOwner& owner, LaneLock& lock)
       owner_(owner),
       lock_(lock),
       device_(device_config(settings, memory_), random_),
-      port_(settings.wire, settings.merge, broker_),
+      port_(settings.wire, broker_, {settings.merge, settings.source_ports}),
       inspection_(port_),
       negotiation_(versions_of(settings)),
       moves_(device_, *this, roles_.has(wire::StarRoles::kChooses) ? settings.stateless_beyond : 0),

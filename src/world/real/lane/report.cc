@@ -183,6 +183,8 @@ std::string Lane::Engine::report(const std::string& question) {
   out["counters"] = counters_of(device_.card().counters);
   out["port"] = {{"system_calls_to_send", port_.sent_calls()},
                  {"not_sent", port_.not_sent()},
+                 {"sent_in_fragments", port_.fragmented()},
+                 {"dropped_by_sockets", port_.dropped()},
                  {"lost_on_purpose", inspection_.lost_on_purpose()},
                  {"not_handed_on", not_handed_on_},
                  {"local_peers", port_.local_peers()},
@@ -213,6 +215,9 @@ void Lane::Engine::print_stats() {
   line("system_calls_to_send", port_.sent_calls(), "sendmmsg calls");
   line("not_sent", port_.not_sent(),
        "packets that the kernel or a full ring refused, or that --wire shm has no way for");
+  line("sent_in_fragments", port_.fragmented(), "packets too long for the way there: a smaller path MTU would fit");
+  line("dropped_by_sockets", port_.dropped(),
+       "datagrams that found a socket full (sysctl net.core.rmem_max=8388608), or were for nobody here");
   line("lost_on_purpose", inspection_.lost_on_purpose(), "packets lost as --loss, --drop-nth or --faults ask");
   line("not_handed_on", not_handed_on_, "packets for other programs that the broker did not take at once");
 }

@@ -66,7 +66,7 @@ Port::Route& Port::find_route(const RouteKey& key) {
     flush();  // what is on its way over the old routes goes first
     route.udp = {.to = socket_address(key.destination, number_of(key.to)),
                  .socket = udp_.sockets()[key.socket],
-                 .merge = merge_,
+                 .merge = far_.merge,
                  .numbered = key.destination.is_v4()};
   }
   // Nobody there yet, perhaps: ask again, but not with every packet.
@@ -74,6 +74,7 @@ Port::Route& Port::find_route(const RouteKey& key) {
     route.peer = key.lane_number == 0 ? nullptr : ask_for(key);
     route.asked = clock_now();  // not before: the answer may have been long in coming
     if (route.peer != nullptr && !route.peer->ring) prefer_own_socket(key, route);
+    if (far_.source_ports > 1 && key.lane_number != 0) spread(key, route);
   }
   last_key_ = key;
   last_ = &route;
@@ -99,6 +100,35 @@ void Port::prefer_own_socket(const RouteKey& key, Route& route) {
   route.udp.connected = true;
   route.udp.socket = own.get();
   route.own_socket = std::move(own);
+}
+
+void Port::spread(const RouteKey& key, Route& route) {
+  if (route.peer != nullptr && !route.more.empty()) {
+    flush();  // what waits there knows them by their places
+    route.more.clear();
+  }
+  if (route.peer != nullptr || !route.more.empty() || key.to != wire::UdpPort::roce) return;
+  const auto is_ours = [&](const FarSocket& one) { return one.address == key.socket; };
+  auto have = static_cast<std::uint32_t>(std::count_if(far_sockets_.begin(), far_sockets_.end(), is_ours));
+  for (; have + 1 < far_.source_ports; ++have) {
+    Sending made = open_sending_socket(udp_.addresses()[key.socket]);
+    if (!made.socket) break;  // fewer will do
+    far_sockets_.push_back({key.socket, made.source_port, std::move(made.socket)});
+  }
+  for (const FarSocket& one : far_sockets_) {
+    if (!is_ours(one)) continue;
+    route.more.push_back(route.udp);
+    route.more.back().socket = one.socket.get();
+    route.more.back().source_port = one.source_port;
+  }
+}
+
+UdpRoute& Port::one_of_more(Route& route, std::uint16_t source_port) {
+  for (UdpRoute& one : route.more) {
+    if (one.source_port == source_port) return one;
+  }
+  const std::size_t index = source_port == wire::kRocePort ? 0 : source_port % (route.more.size() + 1);
+  return index == 0 ? route.udp : route.more[index - 1];
 }
 
 LocalPeer* Port::ask_for(const RouteKey& key) {
@@ -165,12 +195,12 @@ void Port::emit(const nic::OutPacket& packet) {
     if (route.peer->ring) return emit_into_ring(route, packet);
     route.peer->count_sent(packet.payload_bytes + wire::header_bytes(packet.headers) + wire::kIcrcBytes);
   }
-  sender_.add(route.udp, packet);
+  sender_.add(udp_of(route, packet.flow), packet);
   if (packet.last) flush();  // somebody may be waiting for it; what the card does next can wait
 }
 
 void Port::emit_into_ring(Route& route, const nic::OutPacket& packet) {
-  if (!route.peer->out.write(flow_by(route, packet.flow), packet)) ++ring_full_;
+  if (!route.peer->out.write(flow_by(route.udp, packet.flow), packet)) ++ring_full_;
   if (packet.one_copy || route.peer->out.unpublished() >= kShare) route.peer->publish();
   if (packet.last) route.peer->show();
 }
@@ -179,7 +209,7 @@ void Port::send(const wire::Flow& flow, std::span<const std::byte> datagram) {
   const std::uint8_t lane_number = wire::lane_number(flow.to, datagram);
   Route& route = route_to(flow, lane_number);
   if (route.peer == nullptr) {
-    if (!is_out_of_reach(route, lane_number)) sender_.add(route.udp, flow, datagram);
+    if (!is_out_of_reach(route, lane_number)) sender_.add(udp_of(route, flow), flow, datagram);
     return;
   }
   peers_.use(*route.peer);

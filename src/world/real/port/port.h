@@ -22,10 +22,16 @@
 
 namespace weft::real {
 
+// How packets go to other hosts.
+struct FarWays {
+  bool merge = true;               // as segments of one datagram, if they leave together
+  std::uint32_t source_ports = 1;  // queue pairs are spread over so many
+};
+
 class Port final : public host::Exporter {
  public:
-  Port(WireChoice wire, bool merge, BrokerClient& broker)
-      : wire_(wire), merge_(merge), broker_(broker), rings_(peers_), udp_(peers_) {}
+  Port(WireChoice wire, BrokerClient& broker, FarWays far = {})
+      : wire_(wire), far_(far), broker_(broker), rings_(peers_), udp_(peers_) {}
 
   void open(BrokerClient::Joined joined, std::span<const wire::Address> addresses, SharedStatus& shared_status,
             OneCopy one_copy, Time now);
@@ -38,10 +44,11 @@ class Port final : public host::Exporter {
   // -- out --
   void set_now(Time now) { now_ = now; }
   [[nodiscard]] Time now() const { return now_; }
-  // Bursts only go to a lane whose memory we share.
+  // Bursts go to a lane whose memory we share; and to other hosts as so many packets.
   [[nodiscard]] nic::BurstLimits burst_limits(const wire::Flow& flow, wire::Qpn destination) {
-    const Route& route = route_to(flow, wire::lane_number(destination));  // only srnic asks
-    if (route.peer == nullptr || !route.peer->ring || !route.peer->takes_bursts()) return {};
+    const Route& route = route_to(flow, wire::lane_number(destination));
+    if (route.peer == nullptr) return {.near = kLongestBurst, .split = true};
+    if (!route.peer->ring || !route.peer->takes_bursts()) return {};
     return {.near = kLongestBurst,
             .one_copy = route.peer->out.may_export() ? kLongestOneCopy : 0,
             .one_copy_from = kOneCopyFrom,
@@ -56,7 +63,8 @@ class Port final : public host::Exporter {
   }
   // What this packet's flow will be: from the port of the socket that it leaves by, which the ICRC covers.
   [[nodiscard]] wire::Flow flow_of(const nic::OutPacket& packet) {
-    return flow_by(route_to(packet.flow, wire::lane_number(packet.flow, packet.headers)), packet.flow);
+    Route& route = route_to(packet.flow, wire::lane_number(packet.flow, packet.headers));
+    return flow_by(udp_of(route, packet.flow), packet.flow);
   }
   void emit(const nic::OutPacket& packet);                                 // leaves with flush()
   void send(const wire::Flow& flow, std::span<const std::byte> datagram);  // likewise
@@ -119,16 +127,20 @@ class Port final : public host::Exporter {
   void abandon() {
     udp_.abandon();
     for (auto& [key, route] : routes_) route.own_socket.reset();
+    far_sockets_.clear();
   }
 
   [[nodiscard]] std::uint64_t sent_calls() const { return sender_.calls(); }
   [[nodiscard]] std::uint64_t not_sent() const { return sender_.failed() + ring_full_ + unreached_; }
+  [[nodiscard]] std::uint64_t fragmented() const { return sender_.fragmented(); }
+  [[nodiscard]] std::uint64_t dropped() const { return udp_.dropped(); }
 
  private:
   static constexpr Time kAskAgain = seconds(1);  // the broker, for a lane that was not there
 
   struct Route {
     UdpRoute udp{};
+    std::vector<UdpRoute> more{};  // to another host, from other source ports
     LocalPeer* peer = nullptr;
     Time asked = 0;
     Descriptor own_socket{};
@@ -163,6 +175,14 @@ class Port final : public host::Exporter {
   void forget_routes();
   [[nodiscard]] Route& find_route(const RouteKey& key);
   void prefer_own_socket(const RouteKey& key, Route& route);
+  void spread(const RouteKey& key, Route& route);
+  // By the source port that the card gives a queue pair's packets; or by the one that they have got already.
+  [[nodiscard]] static UdpRoute& udp_of(Route& route, const wire::Flow& flow) {
+    if (route.more.empty()) [[likely]]
+      return route.udp;
+    return one_of_more(route, flow.source_port);
+  }
+  [[nodiscard]] static UdpRoute& one_of_more(Route& route, std::uint16_t source_port);
   [[nodiscard]] LocalPeer* ask_for(const RouteKey& key);
   void hear_introductions();
   // With --wire shm, for whom there is no ring: all but the broker, to whom management datagrams go.
@@ -171,14 +191,14 @@ class Port final : public host::Exporter {
     unreached_ += out ? 1 : 0;
     return out;
   }
-  [[nodiscard]] static wire::Flow flow_by(const Route& route, wire::Flow flow) {
-    wire::set_source_port(flow, route.udp.source_port);
+  [[nodiscard]] static wire::Flow flow_by(const UdpRoute& way, wire::Flow flow) {
+    wire::set_source_port(flow, way.source_port);
     return flow;
   }
   void emit_into_ring(Route& route, const nic::OutPacket& packet);
 
   WireChoice wire_;
-  bool merge_;  // packets to other hosts
+  FarWays far_;
   BrokerClient& broker_;
   std::uint8_t lane_number_ = 0;
   Time now_ = 0;
@@ -187,6 +207,13 @@ class Port final : public host::Exporter {
   std::unordered_map<RouteKey, Route, RouteHash> routes_;
   RouteKey last_key_{};
   Route* last_ = nullptr;
+  // From which packets leave for other hosts, beside those of port 4791: for each address, so many. They hear nothing.
+  struct FarSocket {
+    std::uint32_t address;
+    std::uint16_t source_port;
+    Descriptor socket;
+  };
+  std::vector<FarSocket> far_sockets_;
   UdpSender sender_;
   RingInput rings_;
   UdpInput udp_;

@@ -13,6 +13,12 @@ void UdpInput::open(std::span<const wire::Address> addresses, std::vector<Descri
   account_.open(status, receive_buffer_bytes(sockets_.front()));
 }
 
+std::uint64_t UdpInput::dropped_by_sockets() const {
+  std::uint64_t all = 0;
+  for (const Descriptor& one : owned_) all += dropped_by(one.get());
+  return all;
+}
+
 void UdpInput::close() {
   drop_line();
   sockets_.clear();
@@ -30,6 +36,7 @@ void UdpInput::reopen(std::vector<Descriptor> sockets) {
   owned_ = std::move(sockets);
   note_sockets();
   receiver_.set_plain(sockets_, false);  // the lane number's last owner may have left them so
+  dropped_before_ = dropped_by_sockets();
 }
 
 void UdpInput::add(std::vector<Descriptor> sockets) {

@@ -2,6 +2,7 @@
 // times a line, which is connected to a local peer that sends its messages one at a time (udp/roce_socket.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,6 +37,11 @@ class UdpInput {
   [[nodiscard]] std::span<const wire::Address> addresses() const { return addresses_; }
   [[nodiscard]] std::span<const int> sockets() const { return sockets_; }
   [[nodiscard]] std::uint32_t lines_taken() const { return lines_taken_; }  // each time, sockets() are others
+
+  // Datagrams that the sockets dropped, because they were full or because it was for nobody here.
+  [[nodiscard]] std::uint64_t dropped() const {
+    return std::max(dropped_by_sockets(), dropped_before_) - dropped_before_;
+  }
 
   // Looks whether local peers have announced something.
   void notice() {
@@ -127,6 +133,7 @@ class UdpInput {
   [[nodiscard]] bool strangers_about() const { return now_ - stranger_at_ < kForgetStranger; }
   void know(const wire::Address& source);
   void note_sockets();
+  [[nodiscard]] std::uint64_t dropped_by_sockets() const;
   void choose_calls(std::size_t index);
   void take_line(std::size_t index);
   void drop_line();
@@ -144,6 +151,7 @@ class UdpInput {
     bool doubted = false;
   } line_;
   std::uint32_t lines_taken_ = 0;
+  std::uint64_t dropped_before_ = 0;  // for the lane number's last owner
   UdpReceiver receiver_;
   PollCadence cadence_;
   FlowAccount account_;

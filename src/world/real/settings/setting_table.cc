@@ -10,6 +10,7 @@ namespace weft::real {
 namespace {
 
 constexpr std::uint32_t kMaxQps = 131072;  // all the 17 bits of a queue pair number: none is left for chance then
+constexpr std::uint32_t kMaxSourcePorts = 16;
 constexpr std::uint32_t kMaxWeight = 255, kMaxWorks = 32768, kMaxBurst = 1U << 30;
 
 std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
@@ -131,6 +132,15 @@ std::string read_one_copy(std::string_view value, Settings& settings) {
 std::string read_merge(std::string_view value, Settings& settings) {
   static constexpr std::array kWords{Word<bool>{"on", true}, Word<bool>{"off", false}};
   return read_word(value, kWords, settings.merge);
+}
+
+std::string read_source_ports(std::string_view value, Settings& settings) {
+  std::uint32_t number = 0;
+  if (!read_whole(value, number) || number == 0 || number > kMaxSourcePorts) {
+    return quoted(value) + " is not a whole number from 1 to " + std::to_string(kMaxSourcePorts);
+  }
+  settings.source_ports = number;
+  return {};
 }
 
 std::string read_faults(std::string_view value, Settings& settings) {
@@ -258,6 +268,8 @@ constexpr std::array kSettings{
         "merge", "WEFT_MERGE", "on|off",
         "Packets to another machine that leave together are segments of one datagram; off: each is one of its own",
         read_merge},
+    SettingRow{"source_ports", "WEFT_SOURCE_PORTS", "N",
+               "UDP source ports over which queue pairs that talk to another machine are spread", read_source_ports},
     SettingRow{"faults", "WEFT_FAULTS", "PLAN", "A whole plan of what goes wrong: loss=1%,delay=3,hole=1s..2s",
                read_faults},
     SettingRow{"loss", "WEFT_LOSS", "P", "Packets lost: a percentage (1%) or a fraction (0.01)", read_loss},

@@ -38,6 +38,7 @@ struct Settings {
   WireChoice wire = WireChoice::automatic;
   OneCopy one_copy = OneCopy::measured;
   bool merge = true;               // packets to other hosts are segments of one datagram
+  std::uint32_t source_ports = 1;  // over which queue pairs that talk to other hosts are spread
   world::FaultPlan impairments{};  // of packets that leave and, if so said, that arrive
   bool impair_outbound = true, impair_inbound = false;
   std::uint64_t seed = 1;  // of the impairments

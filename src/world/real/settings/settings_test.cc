@@ -76,6 +76,7 @@ TEST_F(SettingsTest, NothingIsSetAtFirst) {
   EXPECT_EQ(usual.burst_bytes, 16384u);
   EXPECT_EQ(usual.one_copy, OneCopy::measured);
   EXPECT_TRUE(usual.merge);
+  EXPECT_EQ(usual.source_ports, 1u);
 }
 
 TEST_F(SettingsTest, EveryVariableIsRead) {
@@ -100,7 +101,8 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
                              {"WEFT_WORKS_PER_TURN", "4"},
                              {"WEFT_BURST_BYTES", "65536"},
                              {"WEFT_ONE_COPY", "off"},
-                             {"WEFT_MERGE", "off"}});
+                             {"WEFT_MERGE", "off"},
+                             {"WEFT_SOURCE_PORTS", "16"}});
   EXPECT_THAT(set.addresses, ElementsAre(wire::Address::v4(127, 0, 0, 2),
                                          wire::Address{{0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}}));
   EXPECT_EQ(set.transport, TransportChoice::roce);
@@ -120,6 +122,8 @@ TEST_F(SettingsTest, EveryVariableIsRead) {
   EXPECT_EQ(set.burst_bytes, 65536u);
   EXPECT_EQ(set.one_copy, OneCopy::off);
   EXPECT_FALSE(set.merge);
+  EXPECT_EQ(set.source_ports, 16u);
+  EXPECT_THAT(bad({{"WEFT_SOURCE_PORTS", "17"}}), HasSubstr("is not a whole number from 1 to 16"));
 }
 
 TEST_F(SettingsTest, TheThresholdOfStatelessnessIsACountAndCapabilitiesAreOnOrOff) {

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <linux/filter.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -41,11 +42,9 @@ void enlarge_buffers(int socket) {
 // a UDP checksum.
 void set_options(int socket, bool v4) {
   set(socket, SOL_SOCKET, SO_REUSEPORT, 1);
-  if (v4) {
-    set(socket, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
-  } else {
+  let_fragment(socket, v4 ? AF_INET : AF_INET6, false);
+  if (!v4) {
     set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-    set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
     set(socket, IPPROTO_UDP, kUdpNoCheck6Rx, 1);
   }
   hear_of_segments_and_classes(socket, true);
@@ -123,6 +122,19 @@ Descriptor open_line(const wire::Address& own, const SocketAddress& from) {
   return open ? std::move(socket) : Descriptor();
 }
 
+Sending open_sending_socket(const wire::Address& own) {
+  SocketAddress name = socket_address(own, 0);
+  socklen_t bytes = name.bytes();
+  Sending made{.socket = Descriptor(::socket(name.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
+  const int socket = made.socket.get();
+  admit_nobody(socket);
+  let_fragment(socket, name.any.sa_family, false);
+  enlarge_buffers(socket);
+  if (bind(socket, &name.any, bytes) != 0 || getsockname(socket, &name.any, &bytes) != 0) return {};
+  made.source_port = port_of(name);
+  return made;
+}
+
 void hear_of_segments_and_classes(int socket, bool wanted) {
   const int value = wanted ? 1 : 0;
   set(socket, IPPROTO_UDP, kUdpGro, value);
@@ -143,12 +155,38 @@ int receive_buffer_bytes(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, &size) == 0 ? bytes : 0;
 }
 
-bool takes_long_datagrams(int socket, int family) {
+std::uint32_t dropped_by(int socket) {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> facts{};
+  socklen_t size = sizeof facts;
+  return getsockopt(socket, SOL_SOCKET, SO_MEMINFO, facts.data(), &size) == 0 ? facts[SK_MEMINFO_DROPS] : 0;
+}
+
+void let_fragment(int socket, int family, bool may) {
+  if (family == AF_INET) {
+    set(socket, IPPROTO_IP, IP_MTU_DISCOVER, may ? IP_PMTUDISC_WANT : IP_PMTUDISC_DO);
+  } else {
+    set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, may ? IPV6_PMTUDISC_WANT : IPV6_PMTUDISC_DO);
+  }
+}
+
+namespace {
+
+std::uint32_t mtu_of_connected(int socket, int family) {
   int bytes = 0;
   socklen_t size = sizeof bytes;
   const bool v4 = family == AF_INET;
-  return getsockopt(socket, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &bytes, &size) == 0 &&
-         bytes >= 65535;
+  const bool known = getsockopt(socket, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &bytes, &size) == 0;
+  return known ? static_cast<std::uint32_t>(bytes) : 0;
 }
+
+}  // namespace
+
+std::uint32_t path_mtu(const SocketAddress& to) {
+  const int family = to.any.sa_family;
+  const Descriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return connect(socket.get(), &to.any, to.bytes()) == 0 ? mtu_of_connected(socket.get(), family) : 0;
+}
+
+bool takes_long_datagrams(int socket, int family) { return mtu_of_connected(socket, family) >= 65535; }
 
 }  // namespace weft::real

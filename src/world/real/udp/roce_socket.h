@@ -2,6 +2,8 @@
 // the member whose lane number is in the packet (wire/lane_number.h).
 #pragma once
 
+#include <cstdint>
+
 #include <tl/expected.hpp>
 
 #include "wire/types.h"
@@ -28,6 +30,13 @@ void admit_nobody(int socket);
 // there is none to be had, and all goes on coming by the group's.
 [[nodiscard]] Descriptor open_line(const wire::Address& own, const SocketAddress& from);
 
+// One that sends from a port of its own, and hears nothing. No descriptor: there is none to be had.
+struct Sending {
+  Descriptor socket{};
+  std::uint16_t source_port = 0;
+};
+[[nodiscard]] Sending open_sending_socket(const wire::Address& own);
+
 // Does nobody have the port, not even as a group? A new group must not join an old one: the lane numbers would be
 // wrong.
 [[nodiscard]] bool port_is_free(const wire::Address& address, wire::UdpPort port);
@@ -36,6 +45,13 @@ void admit_nobody(int socket);
 void hear_of_segments_and_classes(int socket, bool wanted);
 
 [[nodiscard]] int receive_buffer_bytes(int socket);
+// Datagrams that it dropped since it was opened: its buffer was full, or its filter did not let them in.
+[[nodiscard]] std::uint32_t dropped_by(int socket);
+
+// The kernel may take a datagram that is too long for the way apart into fragments; or may not, and answers EMSGSIZE.
+void let_fragment(int socket, int family, bool may);
+// What the way there takes, as far as the kernel has found out; 0: there is no way.
+[[nodiscard]] std::uint32_t path_mtu(const SocketAddress& to);
 
 // Does a datagram of 64 KB go in one piece to where this socket is connected?
 [[nodiscard]] bool takes_long_datagrams(int socket, int family);

@@ -1,18 +1,24 @@
 #include "world/real/udp/udp_sender.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
 
 #include "base/room.h"
+#include "nic/srnic/burst.h"
 #include "wire/datagram.h"
 #include "wire/packed_datagram.h"
 #include "world/real/os/plain_calls.h"
+#include "world/real/settings/address_text.h"
+#include "world/real/settings/addresses.h"
+#include "world/real/udp/roce_socket.h"
 
 namespace weft::real {
 namespace {
@@ -48,8 +54,8 @@ UdpSender::Pending& UdpSender::message_for(UdpRoute& route, std::uint8_t traffic
                                            bool tells_its_end) {
   if (message_count_ > 0) {
     Pending& last = messages_[message_count_ - 1];
-    const bool follows = route.merge && !last.closed && last.route == &route && last.traffic_class == traffic_class &&
-                         last.bytes + bytes <= kMaxDatagram;
+    const bool follows = route.merge && bytes <= route.fits && !last.closed && last.route == &route &&
+                         last.traffic_class == traffic_class && last.bytes + bytes <= kMaxDatagram;
     if (follows && (last.joined || (bytes <= last.segment && last.segments < kMaxSegments))) {
       last.closed = last.joined ? !tells_its_end : bytes < last.segment;
       last.bytes += bytes;
@@ -92,7 +98,44 @@ void UdpSender::append_packet(UdpRoute& route, std::uint8_t traffic_class, std::
   append(message, data, bytes);
 }
 
+// Packets of one message, as nic/srnic/burst.h has them: all are as long as the path MTU, but for the last.
+void UdpSender::add_burst(UdpRoute& route, const nic::OutPacket& burst) {
+  const wire::OpcodeInfo& info = wire::info(burst.headers.bth.opcode);
+  const std::uint32_t mtu = std::bit_ceil((burst.payload_bytes + burst.packets - 1) / burst.packets);
+  nic::OutPacket one = burst;
+  one.packets = 1;
+  wire::Bth& bth = one.headers.bth;
+  std::array<nic::Fragment, nic::kMaxSges> pieces;
+  const nic::Fragment* piece = burst.payload.data();
+  std::uint32_t used = 0;  // bytes of this one
+  for (std::uint32_t i = 0; i < burst.packets; ++i) {
+    const bool last = i + 1 == burst.packets;
+    one.payload_bytes = last ? burst.payload_bytes - i * mtu : mtu;
+    std::size_t count = 0;
+    for (std::uint32_t left = one.payload_bytes; left > 0;) {
+      const std::uint32_t bytes = std::min(piece->bytes - used, left);
+      if (bytes > 0) pieces[count++] = {piece->data + used, bytes};
+      left -= bytes;
+      used += bytes;
+      if (used == piece->bytes) {
+        ++piece;
+        used = 0;
+      }
+    }
+    one.payload = {pieces.data(), count};
+    bth.opcode = nic::opcode_at(burst.headers.bth.opcode, info.starts() && i == 0, info.ends() && last);
+    bth.psn = burst.headers.bth.psn.plus(i);
+    bth.pad = last ? burst.headers.bth.pad : 0;
+    bth.ack_request = last && burst.headers.bth.ack_request;
+    bth.solicited = last && burst.headers.bth.solicited;
+    add(route, one);
+    one.headers.sequence = one.headers.sequence.plus(1);
+    if (info.target) one.headers.reth.address += mtu;
+  }
+}
+
 void UdpSender::add(UdpRoute& route, const nic::OutPacket& p) {
+  if (p.packets > 1) return add_burst(route, p);
   if (p.payload_bytes > (p.passing ? kPassing : kCopied)) return add_large(route, p);
   if (plain_.packets == 0 || arena_used_ + kSmall > kArena) make_room(1, kSmall);
   std::byte* const begin = arena_.get() + arena_used_;
@@ -233,10 +276,61 @@ void UdpSender::send(std::size_t first, std::size_t count) {
       pollfd p{socket, POLLOUT, 0};
       if (::poll(&p, 1, kPatience) > 0) continue;
     }
+    if (errno == EMSGSIZE && left_in_fragments(first)) {
+      ++first;
+      --count;
+      continue;
+    }
     ++failed_;  // this one cannot be sent: no route, too long, memory gone. To the card it is lost.
     ++first;
     --count;
   }
+}
+
+// A router on the way takes less than our own device, and has told the kernel; or the program has chosen a larger path
+// MTU than the device has. The path MTU of a connection cannot be changed while it runs, so the kernel is allowed to
+// take these packets apart: the other side's puts them together. It is slow, and cards of silicon take no fragments.
+bool UdpSender::left_in_fragments(std::size_t index) {
+  const Pending& m = messages_[index];
+  UdpRoute& route = *m.route;
+  if (route.connected || m.joined) return false;  // a local peer
+  note_short_way(route, m.segment);
+  msghdr one = headers_[index].msg_hdr;
+  one.msg_control = nullptr;  // neither segments nor, for these, a traffic class
+  one.msg_controllen = 0;
+  let_fragment(route.socket, route.to.any.sa_family, true);
+  iovec* part = &parts_[m.first_part];
+  for (std::uint32_t rest = m.bytes; rest > 0;) {
+    std::uint32_t room = std::min(m.segment, rest);
+    rest -= room;
+    std::array<iovec, nic::kMaxSges + 3> pieces{};
+    one.msg_iov = pieces.data();
+    for (one.msg_iovlen = 0; room > 0; ++one.msg_iovlen) {
+      const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(part->iov_len, room));
+      pieces[one.msg_iovlen] = {part->iov_base, bytes};
+      room -= bytes;
+      part->iov_base = static_cast<std::byte*>(part->iov_base) + bytes;
+      part->iov_len -= bytes;
+      part += part->iov_len == 0 ? 1 : 0;
+    }
+    ++calls_;
+    const bool sent = send_one(route.socket, one) >= 0;
+    ++(sent ? fragmented_ : failed_);
+  }
+  let_fragment(route.socket, route.to.any.sa_family, false);
+  return true;
+}
+
+void UdpSender::note_short_way(UdpRoute& route, std::uint32_t refused_bytes) {
+  if (route.fits != ~0U) return;
+  const std::uint32_t mtu = path_mtu(route.to), around = is_v4(route) ? 28 : 48;  // IP and UDP headers
+  route.fits = std::min(refused_bytes - 1, mtu > around ? mtu - around : refused_bytes - 1);
+  const wire::Address address = wire_address(route.to);
+  if (std::exchange(told_of_, address) == address) return;
+  fmt::print(stderr,
+             "weft: packets of {} bytes do not fit the way to {}, which takes {}: the kernel sends them in fragments, "
+             "and that is slow; a path MTU of {} would fit\n",
+             refused_bytes + around, text_of(address), mtu, largest_roce_mtu(mtu));
 }
 
 // The smallest go last, each behind a larger one if it can: a shorter segment ends a datagram.

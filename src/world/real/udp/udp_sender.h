@@ -34,6 +34,7 @@ struct UdpRoute {
   bool merge = false;      // may packets be segments of one datagram?
   bool numbered =
       false;  // the other side sees IPv4 identifications, and the kernel numbers segments (wire/flow_icrc.h)
+  std::uint32_t fits = ~0U;  // bytes of the longest datagram that goes there in one piece, as far as is known
   // For a connected socket: the class that it sends with, and how many datagrams in a row wanted another one.
   std::uint8_t traffic_class = 0, others = 0;
 };
@@ -49,7 +50,8 @@ class UdpSender {
   void flush();
 
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
-  [[nodiscard]] std::uint64_t failed() const { return failed_; }  // datagrams that the kernel refused
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }          // datagrams that the kernel refused
+  [[nodiscard]] std::uint64_t fragmented() const { return fragmented_; }  // that were too long for the way
 
  private:
   static constexpr std::size_t kMessages = 64, kParts = 512, kArena = 320 * 1024, kControlBytes = 64;
@@ -85,6 +87,7 @@ class UdpSender {
     bool ended = false;  // by the message
   };
 
+  void add_burst(UdpRoute& route, const nic::OutPacket& burst);
   void add_large(UdpRoute& route, const nic::OutPacket& packet);
   [[nodiscard]] bool goes_plainly(UdpRoute& route, const Held& packet, bool owed);
   void line_up(UdpRoute& route, const Held& packet, bool owed);
@@ -105,6 +108,8 @@ class UdpSender {
   void fill(mmsghdr& header, std::size_t index);
   [[nodiscard]] static bool says_by_itself(UdpRoute& route, std::uint8_t traffic_class, bool first);
   void send(std::size_t first, std::size_t count);
+  [[gnu::cold]] bool left_in_fragments(std::size_t index);
+  [[gnu::cold]] void note_short_way(UdpRoute& route, std::uint32_t refused_bytes);
 
   wire::FlowIcrc icrc_;
   wire::SegmentIcrc segments_;
@@ -122,7 +127,8 @@ class UdpSender {
     std::array<char, kControlBytes> bytes;
   };
   std::array<Control, kMessages> controls_{};
-  std::uint64_t calls_ = 0, failed_ = 0;
+  wire::Address told_of_{};  // whose way is short
+  std::uint64_t calls_ = 0, failed_ = 0, fragmented_ = 0;
 };
 
 }  // namespace weft::real

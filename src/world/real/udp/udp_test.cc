@@ -147,7 +147,7 @@ TEST_F(Udp, SendsPacketsOfLongWritesAsSegmentsToOthers) {
   EXPECT_THAT(sizes, ElementsAre(4128, 4112, 4112, 4112, 4112, 4112));
 }
 
-// Whoever sees IPv4 identifications finds them in the ICRC as the kernel writes them: segments of a datagram are 0, 1, ...
+// Whoever sees IPv4 identifications finds them in the ICRC as the kernel writes them: segments are 0, 1, 2, ...
 TEST_F(Udp, NumbersSegmentsToAnotherHost) {
   route.wide = route.joins = route.connected = false;
   route.numbered = true;
@@ -180,6 +180,59 @@ TEST_F(Udp, NumbersSegmentsToAnotherHost) {
   while (const auto came = receiver.receive(in.get(), {kUdpAddress}, is_first)) datagrams += came;
   EXPECT_EQ(datagrams, 12U);
   EXPECT_EQ(first, 12U);
+}
+
+// What the card hands over as one is what it would have handed over as many.
+TEST_F(Udp, TakesBurstsApart) {
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i * 7);
+  route.wide = route.joins = false;
+  constexpr std::uint32_t kMtu = 512;
+  struct Case {
+    Opcode of_all, first, middle, last;
+  };
+  for (const Case& c :
+       {Case{Opcode::rc_write_only_imm, Opcode::rc_write_first, Opcode::rc_write_middle, Opcode::rc_write_last_imm},
+        Case{Opcode::srnic_write_only, Opcode::srnic_write_first, Opcode::srnic_write_middle, Opcode::srnic_write_last},
+        Case{Opcode::srnic_send_middle, Opcode::srnic_send_middle, Opcode::srnic_send_middle,
+             Opcode::srnic_send_middle},
+        Case{Opcode::rc_read_response_last, Opcode::rc_read_response_middle, Opcode::rc_read_response_middle,
+             Opcode::rc_read_response_last}}) {
+    for (const std::uint32_t bytes : {4 * kMtu, 3 * kMtu + 1, 3 * kMtu + 511}) {
+      std::vector<std::vector<std::byte>> heard[2];
+      for (const bool burst : {false, true}) {
+        const std::array<nic::Fragment, 3> all{
+            {{payload.data(), 700}, {payload.data() + 700, 100}, {payload.data() + 800, bytes - 800}}};
+        nic::OutPacket p{.flow = {.source = kUdpAddress, .destination = kUdpAddress}, .headers = {}, .payload = all};
+        p.headers.sequence = wire::Sequence(3, 4, 5);
+        p.headers.reth = {0x1000, wire::Key(9), bytes};
+        p.headers.immediate.value = 77;
+        for (std::uint32_t i = 0; i < (burst ? 1U : 4U); ++i) {
+          const std::uint32_t from = i * kMtu;
+          const nic::Fragment piece{payload.data() + from, std::min(kMtu, bytes - from)};
+          if (!burst) p.payload = {&piece, 1};
+          p.packets = burst ? 4 : 1;
+          p.payload_bytes = burst ? bytes : piece.bytes;
+          wire::Bth& bth = p.headers.bth;
+          bth.opcode = burst ? c.of_all : i == 0 ? c.first : i == 3 ? c.last : c.middle;
+          bth.psn = wire::Psn(0xFFFFFE).plus(i);
+          bth.pad = wire::pad_for(p.payload_bytes);
+          bth.ack_request = bth.solicited = burst || i == 3;
+          sender.add(route, p);
+          p.headers.sequence = p.headers.sequence.plus(1);
+          if (wire::info(c.of_all).target) p.headers.reth.address += kMtu;
+        }
+        sender.flush();
+        std::size_t good = 0;
+        while (receiver.receive(in.get(), {kUdpAddress}, [&](const wire::Flow& flow, auto packet) {
+          heard[burst ? 1 : 0].emplace_back(packet.begin(), packet.end());
+          good += wire::icrc_matches_any_ident(flow, packet) ? 1 : 0;
+        }) > 0) {
+        }
+        EXPECT_EQ(good, 4U);
+      }
+      EXPECT_EQ(heard[0], heard[1]) << bytes;
+    }
+  }
 }
 
 // A last packet may be shorter, and nothing follows it in its datagram.
