@@ -80,12 +80,14 @@ class Settings(Run):
                                  "--dup", "0.02", "--reorder", "3%", "--corrupt", "4%", "--ecn", "5%", "--drop-nth",
                                  "3,4", "--seed", "9", "--impair", "both", "--stats", "--max-qps", "10", "--faults",
                                  "delay=2", "--policy", "weighted", "--weights", "1,3", "--works-per-turn", "4",
-                                 "--burst-bytes", "8192", "--one-copy", "off")
+                                 "--burst-bytes", "8192", "--one-copy", "off", "--merge", "off",
+                                 "--source-ports", "4")
         for name, value in {"ADDR": "127.0.0.2", "TRANSPORT": "roce", "WIRE": "udp", "LOSS": "1%", "DUP": "0.02",
                             "REORDER": "3%", "CORRUPT": "4%", "ECN": "5%", "DROP_NTH": "3,4", "SEED": "9",
                             "IMPAIR": "both", "STATS": "1", "MAX_QPS": "10", "FAULTS": "delay=2",
                             "POLICY": "weighted", "WEIGHTS": "1,3", "WORKS_PER_TURN": "4",
-                            "BURST_BYTES": "8192", "ONE_COPY": "off"}.items():
+                            "BURST_BYTES": "8192", "ONE_COPY": "off", "MERGE": "off",
+                            "SOURCE_PORTS": "4"}.items():
             self.assertEqual(found[f"WEFT_{name}"], value)
 
     def test_flags_win_over_variables(self):
