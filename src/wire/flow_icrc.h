@@ -1,7 +1,7 @@
 // ICRCs of packets whose flows and lengths return: what the IP and UDP headers contribute is remembered.
 //
 // IPv4 identifications are 0 here. The kernel numbers the segments of one datagram 0, 1, 2, ..., so the sender adds
-// what a segment's number changes (SegmentIcrc). A receiver that is shown no identification expects 0, or the one behind
+// what a segment's number changes (SegmentIcrc). A receiver that is shown no identification expects 0, or the one after
 // that of the packet before; any other takes it longer to allow for.
 #pragma once
 
