@@ -63,9 +63,13 @@ void admit_lane(int socket, wire::UdpPort, std::uint8_t lane_number) {
 }
 void admit_nobody(int socket) { Scene::current().network().admit(socket, false); }
 Descriptor open_line(const wire::Address&, const SocketAddress&) { return {}; }
+Sending open_sending_socket(const wire::Address&) { return {}; }
 bool port_is_free(const wire::Address&, wire::UdpPort) { return Scene::current().network().is_free(); }
 void hear_of_segments_and_classes(int, bool) {}
 int receive_buffer_bytes(int) { return scene::Network::kRoom; }
+std::uint32_t dropped_by(int) { return 0; }
+void let_fragment(int, int, bool) {}
+std::uint32_t path_mtu(const SocketAddress&) { return 65536; }  // all are on one host
 bool takes_long_datagrams(int, int) { return false; }
 
 // ---- the card
