@@ -5,10 +5,11 @@
 #   weft_program(NAME SOURCES … [DEPS …] [DEFINES …])            build/bin/NAME
 #   weft_face(NAME SONAME MAP file SOURCES … [DEPS …])           build/lib/weft/SONAME: a shared library that programs
 #                                                                take for another's, with its symbol versions
-#   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …] [HEADER file])
+#   weft_test(NAME SOURCES … [DEPS …] [DEFINES …] [ARGS …] [TIMEOUT n] [LABELS …] [HEADER file] [OPTIMIZED])
 #                                                                build/tests/NAME, GoogleTest, one ctest test, compiled
 #                                                                together (see there); HEADER, from the root, is
-#                                                                compiled once for all that name it
+#                                                                compiled once for all that name it; OPTIMIZED: it runs
+#                                                                long, and what it tests is in headers
 #   weft_bench(NAME SOURCES … [DEPS …] [DEFINES …])              build/bench/NAME, Google Benchmark
 #   weft_fuzz(NAME SOURCES … [DEPS …] [DEFINES …])               build-fuzz/fuzz/NAME, libFuzzer, with WEFT_FUZZ=ON; and
 #                                                                with WEFT_TESTS=ON build/tests/NAME_replay, a ctest
@@ -230,15 +231,19 @@ function(weft_test name)
   if(NOT WEFT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;HEADER" "SOURCES;DEPS;DEFINES;ARGS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" "TIMEOUT;HEADER" "SOURCES;DEPS;DEFINES;ARGS;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT ${WEFT_TEST_SECONDS})
   endif()
   weft_executable(${name} tests)
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
-  weft_compile_test(${name})
   weft_compile_together(${name})
-  weft_share_test_header(${name} "${arg_HEADER}")
+  if(arg_OPTIMIZED)
+    weft_compile_fast(${name})
+  else()
+    weft_compile_test(${name})
+    weft_share_test_header(${name} "${arg_HEADER}")
+  endif()
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()
