@@ -34,7 +34,7 @@ class Installed(unittest.TestCase):
         loaded = [f for f in files if f.open("rb").read(4) == b"\x7fELF"]
         cls.libraries = [f for f in loaded if f not in cls.programs]
         names = sorted(re.sub(r"\.so.*", "", f.name) for f in cls.libraries)
-        assert names == ["libibverbs", "librdmacm", "libweft_dv", "libweft_sysfs"], names
+        assert names == ["libibverbs", "librdmacm", "libweft_bytecode", "libweft_dv", "libweft_sysfs"], names
 
     def each(self, files=None):
         for file in files or self.programs + self.libraries:
