@@ -26,7 +26,7 @@ std::vector<nic::Completion> only(const std::vector<nic::Completion>& log, bool 
 void expect_same(const Outcome& got, const Outcome& clean) {
   EXPECT_TRUE(got.at_rest);
   for (std::size_t h = 0; h < clean.arenas.size(); ++h) {
-    EXPECT_TRUE(got.arenas[h] == clean.arenas[h]) << "memory of host " << h << " differs";
+    EXPECT_TRUE(same_memory(got.arenas[h], clean.arenas[h])) << "memory of host " << h << " differs";
     for (const bool receives : {false, true}) {
       const auto some = only(got.logs[h], receives), expected = only(clean.logs[h], receives);
       EXPECT_TRUE(std::equal(some.begin(), some.end(), expected.begin(), expected.end(), same_content))

@@ -1,5 +1,5 @@
-// A swarm of random programs, each run twice: the outcome is one that the reference model allows, and both runs are
-// the same to the last bit. A failure prints the line that replays it.
+// A swarm of random programs: the outcome is one that the reference model allows, and of every fourth program a second
+// run is the same to the last bit. A failure prints the line that replays it.
 //
 //   WEFT_SEED=17 build/tests/swarm_test            one seed
 //   WEFT_SEEDS=1..5000 build/tests/swarm_test      a range
@@ -62,6 +62,15 @@ void expect_variety(const nic::Counters& met) {
   }
 }
 
+// A second run takes as long as the first, and what would make two runs differ seldom does so for one seed alone.
+constexpr std::uint64_t kTwice = 4;
+
+void expect_the_same_again(const Program& program, const Outcome& once) {
+  const Outcome again = run(program);
+  EXPECT_EQ(once.digest, again.digest);
+  for (std::size_t h = 0; h < once.arenas.size(); ++h) EXPECT_TRUE(same_memory(once.arenas[h], again.arenas[h])) << h;
+}
+
 TEST(Swarm, EndsAsTheModelAllowsAndTwiceTheSame) {
   std::uint64_t failures = 0, packets = 0, changes = 0, refused = 0;
   nic::Counters met;
@@ -71,11 +80,11 @@ TEST(Swarm, EndsAsTheModelAllowsAndTwiceTheSame) {
     SCOPED_TRACE(replay_line(seed) + "   faults: " + program.bed.link.faults.text());
     std::ostream* trace = std::getenv("WEFT_TRACE") != nullptr ? &std::cout : nullptr;
     if (trace != nullptr) *trace << program;
-    const Outcome once = run(program, trace), again = run(program);
+    const Outcome once = run(program, trace);
     if (seeds.count() == 1) std::cout << "digest " << std::hex << once.digest << std::dec << std::endl;
     ASSERT_THAT(judge(program, once), IsEmpty());
-    ASSERT_EQ(once.digest, again.digest);
-    ASSERT_TRUE(once.arenas == again.arenas);
+    if (seeds.count() == 1 || seed % kTwice == 0) expect_the_same_again(program, once);
+    if (testing::Test::HasFailure()) return;
     failures += has_failures(once);
     packets += once.packets;
     changes += once.changes;

@@ -25,7 +25,7 @@ TEST(SrnicAtomic, IsCarriedOutOnceWhateverHappensToAPacket) {
         for (std::uint64_t id = 0; id < 5; ++id) {
           a.post({.id = id, .kind = WorkKind::fetch_add, .local = {{id * 8, 8}}, .remote = 64, .compare_add = 1});
         }
-        ASSERT_TRUE(bed.run());
+        ASSERT_TRUE(bed.run(seconds(10)));
         EXPECT_THAT(ids(drain(a.node())), ElementsAre(0, 1, 2, 3, 4));
         EXPECT_EQ(b.node().word(64), before + 5) << "packet " << nth;
         for (std::uint64_t id = 0; id < 5; ++id) EXPECT_EQ(a.node().word(id * 8), before + id) << "packet " << nth;

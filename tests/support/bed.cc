@@ -227,11 +227,17 @@ std::vector<nic::HostEvent> drain_events(const Node& node) {
 }
 
 void fill(std::span<std::byte> bytes, std::uint64_t seed) {
-  world::Random random(seed);
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = random.next();
-    std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at));
+  std::size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    const std::uint64_t word = world::mix64(seed += world::kGolden);
+    std::memcpy(bytes.data() + at, &word, 8);
   }
+  const std::uint64_t last = world::mix64(seed + world::kGolden);
+  std::memcpy(bytes.data() + at, &last, bytes.size() - at);
+}
+
+bool same_memory(std::span<const std::byte> one, std::span<const std::byte> other) {
+  return one.size() == other.size() && (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
 }
 
 }  // namespace weft::test

@@ -31,7 +31,8 @@ struct Piece {
 
 // A small card: its tables are cheap to make, so a test may make thousands of worlds.
 inline constexpr nic::CardConfig kSmallCard{
-    .max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6, .star_recent = 2048};
+    .max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6, .reorder_notes = 256, .retry_rings = 16,
+    .star_recent = 256};
 
 // What reliable connections of tests speak that do not say: roce, or srnic if WEFT_TEST_DIALECT says so. Suites that
 // hold for both run once with each.
@@ -203,5 +204,8 @@ std::vector<nic::HostEvent> drain_events(const Node& node);
 constexpr std::uint64_t arena_seed(std::uint64_t bed_seed, std::uint32_t host) { return bed_seed * 1'000'003 + host; }
 // Bytes that depend on the seed and on their place, and never repeat in a way that would hide a mistake.
 void fill(std::span<std::byte> bytes, std::uint64_t seed);
+
+// Compiled with optimization, and quicker than == of vectors: whole arenas are compared after every run.
+[[nodiscard]] bool same_memory(std::span<const std::byte> one, std::span<const std::byte> other);
 
 }  // namespace weft::test
