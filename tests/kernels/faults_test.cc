@@ -58,7 +58,8 @@ struct Ends {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> completions;  // ids and bytes, of sends and of receives
   std::uint64_t packets = 0, faults = 0;
   friend bool operator==(const Ends& a, const Ends& b) {
-    return a.at_rest == b.at_rest && a.caller == b.caller && a.server == b.server && a.completions == b.completions;
+    return a.at_rest == b.at_rest && same_memory(a.caller, b.caller) && same_memory(a.server, b.server) &&
+           a.completions == b.completions;
   }
 };
 

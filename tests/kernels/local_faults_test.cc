@@ -77,7 +77,7 @@ class Spread {
       std::uint64_t count = 0;
       std::memcpy(&count, &scene_.own().arena.bytes[kCounts + 8 * p], sizeof count);
       if (count != expected_[p].size()) return false;
-      if (!std::ranges::equal(scene_.ways[way].b.node().arena.bytes.subspan(at, bytes.size()), bytes)) return false;
+      if (!same_memory(scene_.ways[way].b.node().arena.bytes.subspan(at, bytes.size()), bytes)) return false;
     }
     return true;
   }
@@ -163,18 +163,18 @@ TEST_P(LocalStreams, LeaveFilteredCountedAndWithAChecksum) {
   FilterAnswer filtered;
   std::memcpy(&filtered, scene.answer().data(), sizeof filtered);
   EXPECT_EQ(filtered.count, low.size());
-  EXPECT_TRUE(std::ranges::equal(there.bytes.first(low.size() * 8), std::as_bytes(std::span(low))));
+  EXPECT_TRUE(same_memory(there.bytes.first(low.size() * 8), std::as_bytes(std::span(low))));
   ASSERT_EQ(scene.call_with(kernels::kDistinct, DistinctCall{.ask = StreamAsk::finish}), CallOutcome::success);
   DistinctAnswer counted;
   std::memcpy(&counted, scene.answer().data(), sizeof counted);
   EXPECT_NEAR(counted.distinct, 1000, 30);
-  EXPECT_TRUE(std::ranges::equal(there.bytes.subspan(128 * 1024, bytes.size()), bytes));
+  EXPECT_TRUE(same_memory(there.bytes.subspan(128 * 1024, bytes.size()), bytes));
   ASSERT_EQ(scene.call_with(kernels::kChecksum, ChecksumCall{.ask = StreamAsk::finish}), CallOutcome::success);
   ChecksumAnswer checked;
   std::memcpy(&checked, scene.answer().data(), sizeof checked);
   EXPECT_EQ(checked.checksum, kernels::checksum(bytes));
   EXPECT_EQ(checked.bytes, bytes.size());
-  EXPECT_TRUE(std::ranges::equal(there.bytes.subspan(256 * 1024, bytes.size()), bytes));
+  EXPECT_TRUE(same_memory(there.bytes.subspan(256 * 1024, bytes.size()), bytes));
 }
 
 // ---- faults

@@ -75,7 +75,8 @@ class CallScene {
     return text_of(caller().node().bytes({kAnswers + at + sizeof h, h.bytes}));
   }
   void clear_answers() const {
-    for (std::byte& b : caller().node().bytes({kAnswers, 32 * 1024})) b = {};
+    const auto answers = caller().node().bytes({kAnswers, 32 * 1024});
+    std::memset(answers.data(), 0, answers.size());
   }
   [[nodiscard]] std::uint64_t refused(Refusal r) const { return server().node().counted(r); }
 
