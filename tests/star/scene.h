@@ -27,7 +27,7 @@ inline std::vector<nic::Status> statuses(const Node& node) {
 }
 
 inline bool same_bytes(const Endpoint& a, Piece from, const Endpoint& b, Piece to) {
-  return std::ranges::equal(a.node().bytes(from), b.node().bytes(to));
+  return same_memory(a.node().bytes(from), b.node().bytes(to));
 }
 
 // A packet as the stateful host could send it, or anybody who says he is.

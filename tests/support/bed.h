@@ -30,9 +30,13 @@ struct Piece {
 };
 
 // A small card: its tables are cheap to make, so a test may make thousands of worlds.
-inline constexpr nic::CardConfig kSmallCard{
-    .max_qps = 16, .max_cqs = 8, .max_srqs = 4, .region_slot_bits = 6, .reorder_notes = 256, .retry_rings = 16,
-    .star_recent = 256};
+inline constexpr nic::CardConfig kSmallCard{.max_qps = 16,
+                                            .max_cqs = 8,
+                                            .max_srqs = 4,
+                                            .region_slot_bits = 6,
+                                            .reorder_notes = 256,
+                                            .retry_rings = 16,
+                                            .star_recent = 256};
 
 // What reliable connections of tests speak that do not say: roce, or srnic if WEFT_TEST_DIALECT says so. Suites that
 // hold for both run once with each.
