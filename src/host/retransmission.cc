@@ -90,7 +90,7 @@ void Retransmission::leave(const LossEvent& e) {
 std::optional<std::uint16_t> Retransmission::retry(const LossEvent& e, wire::Psn psn, std::uint16_t count) {
   const auto ring = ring_of(e);
   if (!ring || card_.retries[*ring].full()) return std::nullopt;
-  nic::RetryEntry entry{.psn = psn, .count = count, .stream = e.stream};
+  nic::RetryEntry entry{.psn = psn, .count = count, .stream = e.stream, .refused = e.kind == LossEvent::Kind::refused};
   if (e.stream == Stream::requests_out) entry.at = locate(e, psn);
   const bool idle = card_.retries[*ring].empty();
   const auto number = static_cast<std::uint16_t>(card_.retries[*ring].posted);

@@ -194,6 +194,7 @@ struct alignas(64) Context {
   std::uint8_t saved_next = 0;
   std::uint8_t rq_shift = 0;
   std::uint8_t retry_credit = kMostRetryCredit;  // srnic: packets that may be sent again
+  Refusal stall_reason = Refusal::none;
   std::uint16_t rq_stride = 0;
 
   // -- Seldom needed.
@@ -205,9 +206,10 @@ struct alignas(64) Context {
     StarLink* link;  // StaR's stateful side: what else it keeps (nic/star/link.h)
   };
   KernelServer* calls = nullptr;  // if it serves: what it needs for that (nic/kernels/kernel_table.h)
-  Status break_status{};          // why the responder breaks off once its answer is sent
-  Status stall_status{};
-  Refusal stall_reason = Refusal::none;
+  Status break_status : 4 {};     // why the responder breaks off once its answer is sent
+  Status stall_status : 4 {};
+  // srnic, in recovery: one past the newest packet that is known to have arrived (low bits), of one kind that goes out.
+  std::uint16_t passed : 15 = 0, passed_is_response : 1 = 0;
 
   // StaR: this context is in host memory, and no card has one (nic/stateless_block.h).
   [[nodiscard]] bool stateless() const { return dialect == Dialect::star && long_read; }
@@ -226,9 +228,8 @@ inline constexpr std::size_t kContextStateBytes =
     (sizeof(Context::expected_psn) + sizeof(Context::receive_entry) +  // line 3
      (sizeof(SrnicInbound) + sizeof(CongestionRound)) +                //
      (offsetof(Context, rq_stride) + sizeof(Context::rq_stride) - offsetof(Context, rq_posted))) +
-    (sizeof(Context::rq) + sizeof(Context::saved) +  // line 4
-     (sizeof(SrnicInbound) + 2 * sizeof(wire::Psn)) + sizeof(Context::break_status) + sizeof(Context::stall_status) +
-     sizeof(Context::stall_reason));
+    (sizeof(Context::rq) + sizeof(Context::saved) +                                             // line 4
+     (sizeof(SrnicInbound) + 2 * sizeof(wire::Psn)) + sizeof(Status) + sizeof(std::uint16_t));  // from break_status on
 static_assert(kContextStateBytes <= 210);
 inline constexpr std::size_t kContextTimerBytes = sizeof(Context::deadline) + sizeof(Context::timer);
 

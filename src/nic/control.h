@@ -66,7 +66,8 @@ struct RetryEntry {
   wire::Psn psn{};
   std::uint16_t count = 0;
   Stream stream{};
-  wire::Sequence at{};  // requests; responses are found by their PSN
+  bool refused = false;  // not lost: the receiver was not ready
+  wire::Sequence at{};   // requests; responses are found by their PSN
 };
 
 // A retry queue in host memory, of a queue pair that has something to send again.

@@ -1,7 +1,7 @@
 """Through a bottleneck between two machines: it limits, delays and loses, in user space (bottleneck.cc).
 
-With windows that fit the way (--window) programs that share it have equal shares, and loss does not stop them. The
-usual window is wider than this way and its buffer together, and collapses here. docs/performance.md has what is wanted.
+With the usual settings, whose widest window is wider than this way and its buffer together: one flow fills the way,
+eight programs have equal shares of it, and loss does not stop a flow. docs/performance.md has what is wanted.
 """
 
 import os
@@ -19,8 +19,11 @@ RATE = 200  # Mb/s
 DELAY = 5  # milliseconds each way
 BUFFER = RATE * 1000 * 2 * DELAY // 8  # bytes: what is under way when the line is full
 LONG = bool(os.environ.get("WEFT_LONG"))  # make soak
-DELAYS = (0.5, 5, 25) if LONG else (DELAY,)
-SECONDS = 20 if LONG else 4  # in which is counted what arrives
+# What is left with 1 % loss, by delay: 0.8 is wanted, and met in the simulated world (tests/load/narrow_test.cc). Where
+# programs share processors answers are late because of that, too. At 25 ms a window of 1024 packets, all that a
+# connection may have under way, is less than the way holds: it stands still until what was lost has come.
+KEPT = {0.5: 0.2, 5: 0.2, 25: 0.05} if LONG else {DELAY: 0.2}
+SECONDS = 20 if LONG else 3  # in which is counted what arrives
 
 
 def jain(shares):
@@ -54,18 +57,16 @@ class Bottleneck(Stage):
             ip("-n", name, "link", "set", "neck", "txqueuelen", "10000", "mtu", "1500", "up")
         return neck
 
-    def rates(self, count, window, settled=lambda shares: True):
+    def rates(self, count, settled):
         """So many programs at a time, a flow each: Mb/s of what each of them gets through when all have begun. Flows
         that have just begun find their shares first: it is counted anew until they have settled, five times at most."""
         options = ("-F", "-s", 65536, "-n", 1000000)
         ports = range(18600, 18600 + count)
-        flags = ("--window", window)
-        servers = [self.start("ib_write_bw", *options, "-p", port, inside=as_nobody_in(HERE), flags=flags)
-                   for port in ports]
+        servers = [self.start("ib_write_bw", *options, "-p", port, inside=as_nobody_in(HERE)) for port in ports]
         for server, port in zip(servers, ports):
             self.wait_for_port(server, port)
-        clients = [self.start("ib_write_bw", *options, "-p", port, ADDRESSES[HERE], inside=as_nobody_in(THERE),
-                              flags=flags) for port in ports]
+        clients = [self.start("ib_write_bw", *options, "-p", port, ADDRESSES[HERE], inside=as_nobody_in(THERE))
+                   for port in ports]
         self.wait_until(lambda: len(self.done(servers)) == count and min(self.done(servers)) > 2 * BUFFER,
                         "all have begun", *servers, *clients)
         for _ in range(5):
@@ -91,22 +92,21 @@ class Bottleneck(Stage):
         finally:
             self.inside = before
 
-    def test_loss_does_not_stop_a_flow(self):
-        """0.8 of the rate without loss is wanted, and missed; this is what holds."""
-        for delay in DELAYS:
+    def test_a_flow_fills_the_way_and_loss_does_not_stop_it(self):
+        for delay, kept in KEPT.items():
             with self.subTest(delay=delay):
                 neck = self.through(delay)
-                lossless, = self.rates(1, 256, lambda found: found[0] >= 0.7 * RATE)
+                lossless, = self.rates(1, lambda found: found[0] >= 0.7 * RATE)
                 neck.end()
                 neck = self.through(delay, loss=1)
-                lossy, = self.rates(1, 256, lambda found: found[0] >= 0.1 * lossless)
+                lossy, = self.rates(1, lambda found: found[0] >= kept * lossless)
                 neck.end()
                 self.assertGreaterEqual(lossless, 0.7 * RATE)
-                self.assertGreaterEqual(lossy, 0.1 * lossless)
+                self.assertGreaterEqual(lossy, kept * lossless)
 
     def test_programs_have_equal_shares(self):
         neck = self.through()
-        shares = self.rates(8, 64, lambda found: jain(found) >= 0.95 and sum(found) >= 0.7 * RATE)
+        shares = self.rates(8, lambda found: jain(found) >= 0.95 and sum(found) >= 0.7 * RATE)
         neck.end()
         self.assertGreaterEqual(jain(shares), 0.95, shares)
         self.assertGreaterEqual(sum(shares), 0.7 * RATE, shares)

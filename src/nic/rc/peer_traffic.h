@@ -19,10 +19,14 @@ inline constexpr std::uint32_t kAnyRoom = ~0U;
 // What a connection has under way to its peer, in packets. In roce a READ counts its answer. What its receiver was not
 // ready for has been dropped there; of one that has not been heard of for long, all may be gone, and without a timer
 // nobody would know. If that counted, one connection that waits for ever would keep all others to this peer waiting.
+// What was sent before a packet that has arrived is under way no more, whether it has arrived or was lost; what has
+// been sent again since is.
 [[nodiscard]] inline std::uint32_t packets_out(const Context& c) {
   if (c.state == QpState::error) return 0;
   if (c.dialect != Dialect::srnic) return c.ack_timeout == 0 ? 0 : c.next_psn.since(c.unacked_psn);
-  return c.unheard ? 0 : packets_before_response(c);
+  if (c.unheard) return 0;
+  const std::uint32_t out = packets_before_response(c);
+  return c.requests_lost || c.responses_lost ? out - packets_passed(c) + packets_again(c) : out;
 }
 
 // Is there a window to share? Without a target for answer times there is none.
@@ -43,6 +47,12 @@ template <World W>
   if (p.first != kNone && !c.woken) return 0;
   const std::uint32_t used = p.under_way - c.counted + out;
   return used < p.window.packets() ? p.window.packets() - used : 0;
+}
+
+// Does what is sent again wait for room as well? Not if nobody hears it: then it is sent to find out, and is little.
+template <World W>
+[[nodiscard]] bool limits_retries(const Core<W>& core, const Context& c) {
+  return shares_window(core, c) && !c.unheard && !core.state.peers[c.peer_slot].silent;
 }
 
 // The peer's window is full, or soon will be. Whoever waits then must have asked for an acknowledgement: what it has
@@ -152,13 +162,48 @@ void stop_timing(Core<W>& core, const Context& c) {
   if (p.timed_qpn == c.qpn) p.timed_qpn = wire::Qpn{};
 }
 
+// -- loss
+
+// srnic: `run` packets that end with `psn` have arrived, and others before them have not. That answers what was sent
+// before. As many as have left the way may be sent again.
+template <World W>
+void note_passed(Core<W>& core, Context& c, wire::Psn psn, std::uint32_t run, bool response) {
+  if (!shares_window(core, c)) return;
+  on_answer(core, c, psn.plus(1), response);
+  const std::uint32_t before = packets_passed(c);
+  pass(c, psn.plus(1), response);
+  const std::uint32_t after = packets_passed(c);
+  earn_retries(c, after > before ? after - before : run);
+}
+// srnic: of what was lost, this is sent again. Only its own answer cannot be told then: packets behind it say when
+// they arrived, and where packets are lost all the time nothing would ever be timed otherwise.
+template <World W>
+void note_resent(Core<W>& core, const Context& c, const RetryEntry& e) {
+  if (!shares_window(core, c)) return stop_timing(core, c);
+  Peer& p = core.state.peers[c.peer_slot];
+  const bool response = e.stream == Stream::responses_out;
+  if (p.timed_response == response && p.timed_psn.ahead_of(e.psn) >= 0 && p.timed_psn.ahead_of(e.psn) < e.count) {
+    stop_timing(core, c);
+  }
+}
+template <World W>
+void note_lost(Core<W>& core, const Context& c) {
+  core.state.peers[c.peer_slot].window.note_lost();
+}
+// roce: a packet was lost, and all behind it will be sent again. Nothing times that.
+template <World W>
+[[gnu::cold, gnu::noinline]] void note_gap(Core<W>& core, const Context& c) {
+  if (!shares_window(core, c)) return;
+  core.state.peers[c.peer_slot].window.on_gap();
+}
+
 // A local ACK timeout has passed without a word. Nobody waits for the others any more.
 template <World W>
 [[gnu::cold, gnu::noinline]] void note_silence(Core<W>& core, const Context& c) {
   if (!shares_window(core, c)) return;
   Peer& p = core.state.peers[c.peer_slot];
+  if (!p.silent) p.window.on_silence();
   p.silent = true;
-  p.window.on_silence();
   while (p.first != kNone) wake(core, p);
 }
 

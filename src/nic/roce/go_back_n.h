@@ -43,6 +43,7 @@ class GoBackN {
   // Nothing re-sent since the last time means that this is the same gap, told again.
   [[gnu::cold, gnu::noinline]] void on_gap(Context& c) {
     if (c.next_psn == c.unacked_psn || c.rnr_wait) return;
+    note_gap(core_, c);
     retry(c);
   }
 

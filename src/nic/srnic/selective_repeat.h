@@ -95,7 +95,7 @@ class SelectiveRepeat {
       if (!may_wait_longer(c)) return;  // a peer that is gone is given up, however much is left to send again
       if (c.silences < 0xFF) ++c.silences;
       if (c.silences > 1) ask_again(c, asks, answers);
-      earn_retries(c, kRetriesOfATimeout);
+      earn_retries(c, limits_retries(core_, c) ? kMostRetryCredit : kRetriesOfATimeout);
       core_.schedule(c);
       return arm(c);
     }
@@ -126,20 +126,25 @@ class SelectiveRepeat {
   }
   // However much there is to send again, no more of it leaves in a recovery than what has been acknowledged since it
   // began, and 255 packets to begin with. So however wrong the software is about what is lost, it does not send more of
-  // it than gets through.
+  // it than gets through. Where connections share a window it is part of that, and credit says what has left the way.
   [[nodiscard]] bool may_retry(const Context& c) const { return has_retries(c) && c.retry_credit > 0; }
   void turn(Context& c, TurnBudget& budget) {
-    while (may_retry(c) && !budget.spent() && c.state != QpState::error) {
+    const bool limited = limits_retries(core_, c);
+    const auto may_go = [&] { return may_retry(c) && (!limited || budget.room > 0); };
+    while (may_go() && !budget.spent() && c.state != QpState::error) {
       RetryRing& ring = core_.state.retries[c.retry_ring];
       RetryEntry& e = read_retry(core_, ring);
       // What the receiver is not ready for is sent again when it may be: all of it, whatever was planned before.
       if (c.rnr_wait && e.stream == Stream::requests_out) e.count = 0;
-      while (e.count > 0 && budget.bytes > 0 && may_retry(c)) {
-        spend_retry(c);
+      while (e.count > 0 && budget.bytes > 0 && may_go()) {
+        spend_retry(c, e);
+        if (limited) --budget.room;
         if (!send_one_again(c, e, budget)) {
           e.count = 0;
           break;
         }
+        // A lost question took no room worth mentioning, on a way that may be narrow for its answers only.
+        if (limited && !e.refused && core_.out.payload_bytes > 0) note_lost(core_, c);
       }
       if (c.state == QpState::error) return;
       e.count == 0 ? void(++ring.done) : write_retry(core_, e);
@@ -221,12 +226,17 @@ class SelectiveRepeat {
     }
     // A question and its answer were not lost, but what was asked about may always be: too long for the way, perhaps.
     if (c.silences < kAnswersThatCount && c.retries_left < c.retry_count) ++c.retries_left;
-    if (has_retries(c)) {  // what is lost is known already: the answer says that the peer is there
+    const bool known = has_retries(c);
+    if (!known) lost(c, stream, true);
+    if (limits_retries(core_, c)) {  // whatever was sent before the question is under way no more
+      earn_retries(c, kMostRetryCredit);
+      pass(c, psn, stream == Stream::responses_out);
+    }
+    if (known) {  // what is lost is known already: the answer says that the peer is there
       c.silences = 0;
       return;
     }
     core_.count(Counter::rcvd_seq_err);
-    lost(c, stream, true);
     tell(c, stream,
          {.kind = LossEvent::Kind::probed, .silences = c.silences, .run = r.run, .psn = psn, .run_end = run_end});
   }
@@ -253,14 +263,11 @@ class SelectiveRepeat {
     if (c.window_cut) with_congestion(core_.state.config.congestion, [&](auto cc) { cc.undo_silence(c); });
     c.window_cut = false;
   }
-  static void earn_retries(Context& c, std::uint32_t packets) {
-    c.retry_credit = static_cast<std::uint8_t>(std::min<std::uint32_t>(c.retry_credit + packets, kMostRetryCredit));
-  }
-  void spend_retry(Context& c) {
+  void spend_retry(Context& c, const RetryEntry& e) {
     --c.retry_credit;
     if (c.peer_slot == kNoPeer) return;
     ++core_.state.peers[c.peer_slot].resent;
-    stop_timing(core_, c);
+    note_resent(core_, c, e);
   }
   // The receiver had not been ready, and may be by now. While it is not, answers are not forgotten.
   [[gnu::cold, gnu::noinline]] void on_receiver_waited_for(Context& c) {
@@ -276,7 +283,10 @@ class SelectiveRepeat {
     return s == Stream::requests_out ? c.requests_lost : c.responses_lost;
   }
   void lost(Context& c, Stream s, bool value) {
-    if (value && !lost(c, s)) core_.count(Counter::recoveries_entered);
+    if (value && !lost(c, s)) {
+      core_.count(Counter::recoveries_entered);
+      begin_passing(c, outflow(c, s).unacked, s == Stream::responses_out);
+    }
     if (s == Stream::requests_out) {
       c.requests_lost = value;
     } else {
@@ -351,6 +361,7 @@ class SelectiveRepeat {
     core_.count(Counter::rcvd_seq_err);
     core_.count(Counter::packet_seq_err);
     lost(c, stream, true);
+    note_passed(core_, c, psn, r.run, stream == Stream::responses_out);
     hasten(c);
     tell(c, stream, {.kind = LossEvent::Kind::sacked, .run = r.run, .psn = psn, .anchor = p.headers.sequence});
   }

@@ -21,7 +21,7 @@ class Srnic {
 
   // Active, with credit: it may stand in the schedule queue.
   [[nodiscard]] bool ready(Context& c) {
-    if (recovery_.may_retry(c)) return true;
+    if (recovery_.may_retry(c)) return !limits_retries(core_, c) || may_go_or_waits(core_, c);
     const bool has_credit =
         requests_out_.may_send(c) || (responses_out_.has_more(c) && packets_before_response(c) < window_of(core_, c));
     return has_credit && may_go_or_waits(core_, c);
