@@ -80,6 +80,13 @@ int weftdv_remove_kernel(struct ibv_context* context, uint64_t opcode);
 // How many there are; the first `most` of them. Their names are good until they are replaced or removed. -1 and errno.
 int weftdv_list_kernels(struct ibv_context* context, struct weft_kernel* kernels, int most);
 
+// ---- why work has failed
+
+// vendor_err of a completion of this device: the name of the rule that was broken, which is that of a counter of weft
+// stat, and a sentence. "?": there is none of this number.
+const char* weftdv_reason_name(uint32_t vendor_err);
+const char* weftdv_reason_meaning(uint32_t vendor_err);
+
 // ---- calls of the peer's kernels
 
 // The parameters, which fit into one packet with a weft_call_head. With IBV_SEND_INLINE they are copied when they are
@@ -114,6 +121,8 @@ struct weftdv_rpc_write {
 // the peer is its card is asked when the queue pair gets to know it. The first call on a connection waits for that,
 // half a second at most where somebody answers and 310 ms where nobody does; EAGAIN after five seconds on a machine
 // that is too busy to say.
+// No kernel for the op-code there, and none for any: an answer says so, and the connection goes on. RPC WRITEs, and
+// calls that want no answer, complete with IBV_WC_REM_OP_ERR and the reason peer_no_kernel, and the queue pair breaks.
 int weftdv_post_rpc(struct ibv_qp* qp, const struct weftdv_rpc* call);
 int weftdv_post_rpc_write(struct ibv_qp* qp, const struct weftdv_rpc_write* payload);
 

@@ -41,7 +41,7 @@ enum class Refusal : std::uint8_t {
   star_not_registered, star_bad_seal,
   // Calls of kernels.
   kernel_off, kernel_bad_call, kernel_busy, kernel_unknown, kernel_failed, kernel_stopped, kernel_reply_too_long,
-  kernel_ahead, kernel_bad_reply, kernel_no_way, kernel_undelivered,
+  kernel_ahead, kernel_bad_reply, kernel_no_way, kernel_undelivered, peer_no_kernel,
   // Kernels that peers deploy.
   deployment_off, deployment_bad_request, deployment_wrong_key, deployment_replayed, deployment_beyond_rights,
   deployment_bad_bytecode,
@@ -176,6 +176,8 @@ inline constexpr RefusalLine kRefusalLines[] = {
      {"kernel_no_way", "kernel that sends for a peer's call, too much, or on a queue pair that is not there for it"}},
     {Refusal::kernel_undelivered,
      {"kernel_undelivered", "kernel's WRITE that did not arrive: the queue pair it was sent on has broken"}},
+    {Refusal::peer_no_kernel,
+     {"peer_no_kernel", "the peer answered: its card has no kernel for this op-code, and none for any"}},
     {Refusal::deployment_off, {"deployment_off", "deployment by a peer to whom nobody has granted it"}},
     {Refusal::deployment_bad_request, {"deployment_bad_request", "deployment that asks for what nobody knows"}},
     {Refusal::deployment_wrong_key,

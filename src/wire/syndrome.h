@@ -10,7 +10,15 @@
 
 namespace weft::wire {
 
-enum class NakCode : std::uint8_t { psn_sequence, invalid_request, remote_access, remote_operation, invalid_rd };
+enum class NakCode : std::uint8_t {
+  psn_sequence,
+  invalid_request,
+  remote_access,
+  remote_operation,
+  invalid_rd,
+  // Between Weft cards: a call or its payload is for a kernel that is not there. IBA reserves the numbers from 5 on.
+  no_kernel = 31,
+};
 
 // Every byte decodes to one of these, and encodes back to itself.
 struct Syndrome {
@@ -39,9 +47,7 @@ struct Syndrome {
     switch (byte >> 5) {
       case 0: return {Kind::ack, low};
       case 1: return {Kind::rnr, low};
-      case 3:
-        return low <= static_cast<std::uint8_t>(NakCode::invalid_rd) ? Syndrome{Kind::nak, low}
-                                                                     : Syndrome{Kind::reserved, byte};
+      case 3: return is_nak_code(low) ? Syndrome{Kind::nak, low} : Syndrome{Kind::reserved, byte};
       default: return {Kind::reserved, byte};
     }
   }
@@ -53,6 +59,12 @@ struct Syndrome {
       case Kind::reserved: break;
     }
     return value;
+  }
+
+ private:
+  static constexpr bool is_nak_code(std::uint8_t low) {
+    return low <= static_cast<std::uint8_t>(NakCode::invalid_rd) ||
+           low == static_cast<std::uint8_t>(NakCode::no_kernel);
   }
 };
 

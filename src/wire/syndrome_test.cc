@@ -12,7 +12,7 @@ TEST(Syndrome, EveryByteMeansWhatTheSpecificationSays) {
       EXPECT_EQ(s, Syndrome::ack(static_cast<std::uint8_t>(byte)));
     } else if (byte < 0x40) {
       EXPECT_EQ(s, Syndrome::rnr(static_cast<std::uint8_t>(byte - 0x20)));
-    } else if (byte >= 0x60 && byte <= 0x64) {
+    } else if ((byte >= 0x60 && byte <= 0x64) || byte == 0x7F) {
       EXPECT_EQ(s.kind, Syndrome::Kind::nak);
       EXPECT_EQ(s, Syndrome::nak(static_cast<NakCode>(byte - 0x60)));
     } else {

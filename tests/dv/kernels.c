@@ -80,7 +80,7 @@ struct end {
   struct {
     _Alignas(8) char parameters[kParameters], answer[kRoom];
     struct store store;
-  }* memory;
+  } * memory;
 };
 
 // What one end tells the other.
@@ -179,12 +179,8 @@ static void stream(struct end* e, const struct peer* to) {
   uint64_t expected = 0;
   for (uint32_t i = 0; i < kParameters; ++i) expected += (uint8_t)(e->memory->parameters[i] = (char)(i * 7));
   struct ibv_sge sge = {.addr = (uintptr_t)e->memory->parameters, .length = kParameters, .lkey = e->mr->lkey};
-  const struct weftdv_rpc_write w = {.wr_id = 1,
-                                     .opcode = kSum,
-                                     .rkey = to->rkey,
-                                     .sg_list = &sge,
-                                     .num_sge = 1,
-                                     .send_flags = IBV_SEND_SIGNALED};
+  const struct weftdv_rpc_write w = {
+      .wr_id = 1, .opcode = kSum, .rkey = to->rkey, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED};
   for (int i = 0; i < 3; ++i) {
     require(weftdv_post_rpc_write(e->qp, &w) == 0, "payload is posted");
     next_success();
@@ -263,6 +259,31 @@ static void refuse_kernels(void) {
   require(weftdv_list_kernels(context, NULL, 1) == -1 && errno == EINVAL, "no place for the list");
 }
 
+// Nobody is owed an answer: the completion says what is wrong, and the queue pair is of no use any more.
+static void send_to_nobody(uint32_t rkey, int with_payload) {
+  struct end a = make_end(WEFTDV_QP_INIT_ATTR_CALLS, 0), b = make_end(WEFTDV_QP_INIT_ATTR_SERVES_CALLS, 4);
+  struct ibv_sge sge = {.addr = (uintptr_t)a.memory->parameters, .length = kParameters, .lkey = a.mr->lkey};
+  connect_to(a.qp, b.qp->qp_num);
+  connect_to(b.qp, a.qp->qp_num);
+  if (with_payload) {
+    const struct weftdv_rpc_write w = {.wr_id = 3, .opcode = kNothing, .rkey = rkey, .sg_list = &sge, .num_sge = 1};
+    require(weftdv_post_rpc_write(a.qp, &w) == 0, "payload for nobody is posted");
+  } else {
+    struct weftdv_rpc c = call_to(&a, rkey, kNothing, &sge);
+    sge.length = sizeof(struct weft_call_head);
+    c.wr_id = 3;
+    c.answer_length = 0;
+    require(weftdv_post_rpc(a.qp, &c) == 0, "a call of nobody is posted");
+  }
+  const struct ibv_wc wc = next_completion();
+  require(wc.wr_id == 3 && wc.status == IBV_WC_REM_OP_ERR, "it completes with an error");
+  require(strcmp(weftdv_reason_name(wc.vendor_err), "peer_no_kernel") == 0, "which names the reason");
+  struct ibv_qp_attr attr;
+  struct ibv_qp_init_attr init;
+  require(ibv_query_qp(a.qp, &attr, IBV_QP_STATE, &init) == 0 && attr.qp_state == IBV_QPS_ERR, "it has broken");
+  require(ibv_destroy_qp(a.qp) == 0 && ibv_destroy_qp(b.qp) == 0, "they go");
+}
+
 // ---- what the argument says
 
 static int call_oneself(void) {
@@ -283,6 +304,9 @@ static int call_oneself(void) {
   require(weftdv_remove_kernel(context, kEcho) == 0, "and removed");
   require(call(&a, to.rkey, kEcho, "", 0) == WEFT_CALL_NO_SUCH_KERNEL, "it is gone");
   require(ibv_destroy_qp(a.qp) == 0 && ibv_destroy_qp(b.qp) == 0, "they go");
+  send_to_nobody(to.rkey, 1);
+  send_to_nobody(to.rkey, 0);
+  require(strcmp(weftdv_reason_name(255), "?") == 0 && strcmp(weftdv_reason_meaning(255), "?") == 0, "no reason");
   puts("called");
   return 0;
 }

@@ -339,13 +339,60 @@ TEST_P(Calls, OfAStreamThatEndsEarlyDropTheRest) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(call(), CallOutcome::success) << "every instance is free again";
 }
 
-TEST_P(Calls, WithPayloadForNobodyFail) {
+// Who has no answer to come hears of it by a completion that names the reason. That breaks both queue pairs, as all
+// work does that fails.
+class CallsOfNoKernel : public Calls {
+ protected:
+  void expect_failed(std::uint64_t id) {
+    ASSERT_TRUE(scene.bed.run());
+    const auto all = done();
+    ASSERT_THAT(all, SizeIs(2));
+    EXPECT_EQ(all[0].id, id);
+    EXPECT_EQ(all[0].status, Status::remote_operation);
+    EXPECT_EQ(all[0].reason, Refusal::peer_no_kernel);
+    EXPECT_EQ(all[1].status, Status::flushed) << "what was behind it";
+    EXPECT_EQ(scene.refused(Refusal::kernel_unknown), 1U);
+    EXPECT_EQ(scene.caller().qp().state(), nic::QpState::error);
+    EXPECT_EQ(scene.server().qp().state(), nic::QpState::error);
+  }
+  void post_something_behind_it() const {
+    ASSERT_EQ(scene.caller().post({.id = 99, .kind = nic::WorkKind::write, .local = {{0, 64}}}), host::Error::none);
+  }
+};
+
+TEST_P(CallsOfNoKernel, PayloadCompletesWithTheReason) {
+  for (const std::uint32_t bytes : {0U, 64U, 5000U}) {
+    CallScene fresh(spec());
+    ASSERT_EQ(fresh.caller().post({.id = 5, .kind = nic::WorkKind::rpc_write, .local = {{0, bytes}}, .opcode = kOp}),
+              host::Error::none);
+    ASSERT_TRUE(fresh.bed.run());
+    const auto all = drain(fresh.caller().node());
+    ASSERT_THAT(all, SizeIs(1)) << bytes;
+    EXPECT_EQ(all[0].reason, Refusal::peer_no_kernel) << bytes;
+  }
+  ASSERT_EQ(scene.caller().post({.id = 5, .kind = nic::WorkKind::rpc_write, .local = {{0, 64}}, .opcode = kOp}),
+            host::Error::none);
+  post_something_behind_it();
+  expect_failed(5);
+}
+
+TEST_P(CallsOfNoKernel, CallThatWantsNoAnswerCompletesWithTheReason) {
+  ASSERT_EQ(scene.call({.id = 6, .opcode = kOp, .room = 0}), host::Error::none);
+  post_something_behind_it();
+  expect_failed(6);
+}
+
+TEST_P(CallsOfNoKernel, BothReachTheFallbackIfThereIsOne) {
+  const auto take_all =
+      +[](KernelStep& s) { return s.event == KernelEvent::call ? KernelNext::done : KernelNext::wait; };
+  ASSERT_EQ(scene.card().deploy({.opcode = nic::kAnyOpcode, .name = "any", .step = take_all}), host::Error::none);
   ASSERT_EQ(scene.caller().post({.kind = nic::WorkKind::rpc_write, .local = {{0, 64}}, .opcode = kOp}),
             host::Error::none);
+  ASSERT_EQ(scene.call({.opcode = kOp, .room = 0}), host::Error::none);
   ASSERT_TRUE(scene.bed.run());
   const auto all = done();
-  ASSERT_THAT(all, SizeIs(1));
-  EXPECT_EQ(all[0].status, Status::remote_invalid_request);
+  ASSERT_THAT(all, SizeIs(2));
+  for (const auto& c : all) EXPECT_EQ(c.status, Status::success);
 }
 
 // ---- deploying
@@ -430,6 +477,8 @@ TEST(Kernels, ThatMakeNoSenseAreNotDeployed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dialects, Calls, testing::Values(nic::Dialect::roce, nic::Dialect::srnic),
+                         [](const auto& i) { return i.param == nic::Dialect::roce ? "Roce" : "Srnic"; });
+INSTANTIATE_TEST_SUITE_P(Dialects, CallsOfNoKernel, testing::Values(nic::Dialect::roce, nic::Dialect::srnic),
                          [](const auto& i) { return i.param == nic::Dialect::roce ? "Roce" : "Srnic"; });
 
 }  // namespace

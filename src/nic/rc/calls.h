@@ -21,6 +21,10 @@ namespace weft::nic {
 
 // Not now: the caller tries again, as if no receive had been posted.
 constexpr Admission busy() { return {Refusal::kernel_busy, wire::NakCode::invalid_request, Status::remote_operation}; }
+// Who has no answer to come is told by a NAK that names the reason: his work completes with it.
+constexpr Admission for_no_kernel() {
+  return {Refusal::kernel_unknown, wire::NakCode::no_kernel, Status::remote_operation};
+}
 
 template <World W>
 class Calls {
@@ -40,6 +44,7 @@ class Calls {
     if (!goes_on) {
       if (c.calls->has_busy_stream(to.address)) return busy();  // it is the stream that is asked
       DeployedKernel* kernel = find(to.address);
+      if (head.room == 0 && kernel == core_.state.no_kernel) return for_no_kernel();
       i = kernel != nullptr ? kernel->take() : nullptr;
       if (i == nullptr) return busy();
     }
@@ -65,8 +70,7 @@ class Calls {
     return {};
   }
 
-  // A packet of an RPC WRITE: `offset` is its place there. Who calls nothing before it has no answer, and hears of a
-  // kernel that does not exist by a NAK.
+  // A packet of an RPC WRITE: `offset` is its place there.
   [[nodiscard, gnu::noinline]] Admission payload(Context& c, const wire::Reth& to, std::span<const std::byte> bytes,
                                                  std::uint64_t offset, bool last) {
     if (c.calls == nullptr || !c.calls->serves_peer()) return invalid(Refusal::kernel_off);
@@ -74,7 +78,8 @@ class Calls {
     KernelInstance* i = c.calls->find(to.address);
     if (i == nullptr) {
       DeployedKernel* kernel = core_.state.kernels != nullptr ? core_.state.kernels->find_or_any(to.address) : nullptr;
-      if (kernel == nullptr || offset != 0) return invalid(Refusal::kernel_unknown);
+      if (offset != 0) return invalid(Refusal::not_continued);
+      if (kernel == nullptr) return for_no_kernel();
       i = kernel->take();
       if (i == nullptr) return busy();
       i->phase = Phase::waits;
@@ -544,10 +549,11 @@ class Calls {
     if (s.fault != Refusal::none) return KernelSent::refused;
     Calls& calls = s.calls;
     Context* c = to.qpn == 0 ? &s.c : calls.core_.state.contexts.find(wire::Qpn(to.qpn));
-    const bool may = s.i.is_local && c != nullptr && c->domain == s.c.domain && c->calls != nullptr &&
-                     c->calls->has_local() && (c->state == QpState::rts || c->state == QpState::sqd);
+    const bool may = s.fault == Refusal::none && s.i.is_local && c != nullptr && c->domain == s.c.domain &&
+                     c->calls != nullptr && c->calls->has_local() &&
+                     (c->state == QpState::rts || c->state == QpState::sqd);
     if (!may || bytes > KernelStep::kMostSend) {
-      s.fault = Refusal::kernel_no_way;
+      if (s.fault == Refusal::none) s.fault = Refusal::kernel_no_way;
       return KernelSent::refused;
     }
     const std::uint32_t place = c->calls->take_send(s.c.qpn.raw(), s.i.serial);

@@ -62,6 +62,7 @@ class RequesterInput {
 
   [[gnu::cold, gnu::noinline]] void on_nak(Context& c, wire::Psn psn, wire::NakCode code) {
     if (code == wire::NakCode::invalid_rd) return core_.refuse(Refusal::bad_syndrome);  // no reliable connection's
+    if (code == wire::NakCode::no_kernel && !is_of_call(c, psn)) return core_.refuse(Refusal::bad_syndrome);
     const bool complete = acknowledge(c, psn);
     if (c.state == QpState::error) return;
     // The answer to a READ or atomic before it was lost, so the refused work is not the oldest.
@@ -75,8 +76,22 @@ class RequesterInput {
         return completions_.fail_work(c, Status::remote_invalid_request, Refusal::peer_invalid_request);
       case wire::NakCode::remote_access:
         return completions_.fail_work(c, Status::remote_access, Refusal::peer_access_error);
+      case wire::NakCode::no_kernel:
+        return completions_.fail_work(c, Status::remote_operation, Refusal::peer_no_kernel);
       default: return completions_.fail_work(c, Status::remote_operation, Refusal::peer_operation_error);
     }
+  }
+
+  // Does this PSN, which is under way, belong to a call or its payload?
+  [[gnu::cold, gnu::noinline]] bool is_of_call(const Context& c, wire::Psn psn) {
+    wire::Psn begin = c.done_psn;
+    for (std::uint32_t entry = c.sq_done; entry != c.sq_posted; ++entry) {
+      const Work& w = read_work_under_way(core_, c, entry);
+      const std::uint32_t packets = is_local(w.kind) ? 0 : is_atomic(w.kind) ? 1 : packets_of(w.length, c.mtu_shift);
+      if (psn.since(begin) < packets) return is_call(w.kind);
+      begin = begin.plus(packets);
+    }
+    return false;
   }
 
   [[gnu::noinline]] void on_read_response(Context& c, const wire::Packet& p, const wire::OpcodeInfo& info) {

@@ -347,6 +347,9 @@ class SelectiveRepeat {
         return completions_.fail_work(c, Status::remote_invalid_request, Refusal::peer_invalid_request);
       case wire::NakCode::remote_access:
         return completions_.fail_work(c, Status::remote_access, Refusal::peer_access_error);
+      case wire::NakCode::no_kernel:
+        if (!is_call(read_work_under_way(core_, c, c.sq_done).kind)) return core_.refuse(Refusal::bad_syndrome);
+        return completions_.fail_work(c, Status::remote_operation, Refusal::peer_no_kernel);
       default: return completions_.fail_work(c, Status::remote_operation, Refusal::peer_operation_error);
     }
   }

@@ -9,6 +9,7 @@
 
 #include "bytecode/fault.h"
 #include "verbs/dv_port.h"
+#include "wire/refusal.h"
 
 extern "C" {
 
@@ -90,6 +91,14 @@ const char* weft_bytecode_fault_name(std::uint32_t fault) {
 
 const char* weft_bytecode_fault_meaning(std::uint32_t fault) {
   return fault < weft::bytecode::kFaultTexts.size() ? weft::bytecode::kFaultTexts[fault].meaning.data() : "?";
+}
+
+const char* weftdv_reason_name(std::uint32_t vendor_err) {
+  return vendor_err < weft::kRefusals.size() ? weft::kRefusals[vendor_err].counter.data() : "?";
+}
+
+const char* weftdv_reason_meaning(std::uint32_t vendor_err) {
+  return vendor_err < weft::kRefusals.size() ? weft::kRefusals[vendor_err].meaning.data() : "?";
 }
 
 int weftdv_remove_kernel(ibv_context* context, std::uint64_t opcode) {

@@ -91,6 +91,9 @@ std::string_view likely_cause(const nic::Context& c) {
              "READs "
              "are under way than it agreed to: weft explain on the peer's queue pair names the rule";
     case Refusal::peer_operation_error: return "the peer could not carry the request out: look there";
+    case Refusal::peer_no_kernel:
+      return "deploy a kernel for this op-code there, or one for any (WEFT_KERNEL_ANY); a call that has room for an "
+             "answer is told so in it, and breaks nothing";
     case Refusal::key_unknown:
     case Refusal::key_stale:
       return "a key that was never given out or whose region is deregistered: compare the rkey or lkey with "
