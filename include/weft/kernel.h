@@ -45,32 +45,6 @@ enum weft_kernel_next {
 enum { WEFT_KERNEL_MOST_READ = 4096, WEFT_KERNEL_MOST_REPLY = 4096 };  // bytes, of one step
 enum { WEFT_KERNEL_MOST_SEND = 4096 };                                 // bytes, of one send
 
-#ifdef __bpf__
-
-// As a kernel sees it that is compiled for eBPF (weft/bytecode.h). Its input and its state lie in the step itself,
-// where the card can check what it reaches: they are used by the same names, and nothing else is there.
-struct weft_kernel_step {
-  uint32_t event;  // enum weft_kernel_event
-  uint32_t qpn;
-  uint32_t input_bytes;
-  bool last;
-  uint64_t offset;
-  uint64_t opcode;
-  uint64_t read_address;
-  uint32_t read_bytes;
-  uint32_t unused;
-  unsigned char small[64];
-  unsigned char input[WEFT_KERNEL_MOST_READ];
-  unsigned char state[] __attribute__((aligned(16)));
-};
-#define WEFT_KERNEL_CODE(name) __attribute__((section("weft/" name), used))
-
-#else
-
-#define WEFT_KERNEL_CODE(name)
-
-struct weft_kernel_step;
-
 // Where a send goes: memory of the peer of one of this device's queue pairs, which is of the protection domain of the
 // one that the call was posted to, and was made for local calls as well.
 struct weft_kernel_target {
@@ -83,6 +57,33 @@ enum weft_kernel_sent {
   WEFT_KERNEL_FULL,     // not now: as much is under way as may be
   WEFT_KERNEL_REFUSED,  // it may not, the caller is told so, and this step was the last
 };
+
+#ifdef __bpf__
+
+// As a kernel sees it that is compiled for eBPF (weft/bytecode.h). Its input and its state lie in the step itself,
+// where the card can check what it reaches: they are used by the same names, and nothing else is there.
+struct weft_kernel_step {
+  uint32_t event;  // enum weft_kernel_event
+  uint32_t qpn;
+  uint32_t input_bytes;
+  bool last;
+  bool is_local;
+  uint64_t offset;
+  uint64_t opcode;
+  uint64_t read_address;
+  uint32_t read_bytes;
+  uint32_t taken;
+  unsigned char small[64];
+  unsigned char input[WEFT_KERNEL_MOST_READ];
+  unsigned char state[] __attribute__((aligned(16)));
+};
+#define WEFT_KERNEL_CODE(name) __attribute__((section("weft/" name), used))
+
+#else
+
+#define WEFT_KERNEL_CODE(name)
+
+struct weft_kernel_step;
 
 // What else a step may do; see weft_kernel_write(), weft_kernel_reply() and weft_kernel_send().
 struct weft_kernel_port {
@@ -126,6 +127,8 @@ static inline enum weft_kernel_next weft_kernel_read(struct weft_kernel_step* st
 // lies on the stack, or in registers, has none, and goes through `small` if it is no longer than that.
 static bool (*const weft_bytecode_write)(uint64_t address, uint64_t offset, uint64_t bytes) = (void*)1;
 static bool (*const weft_bytecode_reply)(uint64_t offset, uint64_t bytes, uint64_t zero) = (void*)2;
+static uint64_t (*const weft_bytecode_send)(uint64_t address, uint64_t key, uint64_t qpn, uint64_t offset,
+                                            uint64_t bytes) = (void*)3;
 #define WEFT_BYTECODE_IS_SMALL(bytes) (__builtin_constant_p(bytes) && (bytes) <= 64)
 static inline __attribute__((always_inline)) bool weft_kernel_write(struct weft_kernel_step* step, uint64_t address,
                                                                     const void* data, uint32_t bytes) {
@@ -144,6 +147,16 @@ static inline __attribute__((always_inline)) bool weft_kernel_reply(struct weft_
     offset = __builtin_offsetof(struct weft_kernel_step, small);
   }
   return weft_bytecode_reply(offset, bytes, 0);
+}
+static inline __attribute__((always_inline)) enum weft_kernel_sent weft_kernel_send(struct weft_kernel_step* step,
+                                                                                    const struct weft_kernel_target* to,
+                                                                                    const void* data, uint32_t bytes) {
+  uint64_t offset = (uint64_t)data - (uint64_t)step;
+  if (WEFT_BYTECODE_IS_SMALL(bytes)) {
+    __builtin_memcpy(step->small, data, bytes);
+    offset = __builtin_offsetof(struct weft_kernel_step, small);
+  }
+  return (enum weft_kernel_sent)weft_bytecode_send(to->address, to->key, to->qpn, offset, bytes);
 }
 #else
 // Writes there. False: it may not, the caller is told so, and this step was the last.

@@ -11,10 +11,10 @@ namespace weft::bytecode {
 
 struct Area {
   std::uint32_t event = 0, qpn = 0, input_bytes = 0;
-  std::uint8_t last = 0, unused[3] = {};
+  std::uint8_t last = 0, is_local = 0, unused[2] = {};
   std::uint64_t offset = 0, opcode = 0, read_address = 0;
-  std::uint32_t read_bytes = 0, unused2 = 0;
-  std::byte small[64] = {};  // what is written or answered goes through here, if it is not longer
+  std::uint32_t read_bytes = 0, taken = 0;
+  std::byte small[64] = {};  // what is written, answered or sent goes through here, if it is not longer
   std::byte input[nic::KernelStep::kMostRead] = {};
   // The state follows.
 };

@@ -74,7 +74,7 @@ class Checker {
       case group::store_immediate: fault = store(i, immediate_of(i)); break;
       case group::jump:
         if (i.operation() == jump::call) {
-          fault = call();
+          fault = call(i.immediate);
           break;
         }
         if (i.operation() == jump::exit) return leave();
@@ -195,14 +195,14 @@ class Checker {
     return BytecodeFault::none;
   }
 
-  // An address or an offset, an offset or a length, and a length: the port checks them when it is called.
-  BytecodeFault call() {
-    for (std::uint32_t n = 1; n <= 3; ++n) {
+  // Addresses, keys, offsets and lengths: the port checks them when it is called.
+  BytecodeFault call(std::int32_t which) {
+    for (std::uint32_t n = 1; n <= port::arguments_of(which); ++n) {
       if (reg(n).kind == BoundKind::nothing) return BytecodeFault::undefined_register;
       if (!reg(n).is_number()) return BytecodeFault::pointer_passed;
     }
     for (std::uint32_t n = 1; n <= 5; ++n) reg(n) = {};
-    reg(0) = Bound::number(0, 1);
+    reg(0) = Bound::number(0, port::most_answer_of(which));
     return BytecodeFault::none;
   }
 

@@ -6,11 +6,11 @@
 
 namespace weft::bytecode {
 
-// What a step calls: a number each, and true or false.
+// What a step calls (bytecode/instruction.h says with how many numbers).
 using PortCall = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);
 
 struct EnginePort {
-  PortCall write = nullptr, reply = nullptr;
+  PortCall write = nullptr, reply = nullptr, send = nullptr;
 };
 
 struct Engine {
@@ -27,6 +27,6 @@ struct Engine {
 [[nodiscard]] const Engine* find_engine();
 
 inline constexpr const char* kEngineLibrary = "libweft_bytecode.so.1";
-inline constexpr const char* kEngineSymbol = "weft_bytecode_engine_1";
+inline constexpr const char* kEngineSymbol = "weft_bytecode_engine_2";
 
 }  // namespace weft::bytecode

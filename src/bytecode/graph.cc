@@ -47,8 +47,7 @@ BytecodeFault check_jump(const Instruction& i) {
     case jump::call:
       if (i.takes_register()) return BytecodeFault::unknown_instruction;
       if (i.to() != 0 || i.offset != 0) return BytecodeFault::bad_fields;
-      return i.from() == 0 && (i.immediate == port::write || i.immediate == port::reply) ? BytecodeFault::none
-                                                                                         : BytecodeFault::unknown_call;
+      return i.from() == 0 && port::has(i.immediate) ? BytecodeFault::none : BytecodeFault::unknown_call;
     case jump::exit:
     case jump::always:
       if (i.takes_register()) return BytecodeFault::unknown_instruction;

@@ -48,9 +48,12 @@ inline constexpr std::uint8_t kMemory = 0x60;    // the mode of loads and stores
 inline constexpr std::uint32_t kRegisters = 11, kFramePointer = 10, kStackBytes = 512;
 inline constexpr std::uint32_t kMostInstructions = 4096;
 
-// What a step may call.
+// What a step may call, with how many numbers, and the largest number that it is answered.
 namespace port {
-inline constexpr std::int32_t write = 1, reply = 2;
-}
+inline constexpr std::int32_t write = 1, reply = 2, send = 3;
+constexpr bool has(std::int32_t call) { return call >= write && call <= send; }
+constexpr std::uint32_t arguments_of(std::int32_t call) { return call == send ? 5 : 3; }
+constexpr std::uint64_t most_answer_of(std::int32_t call) { return call == send ? 2 : 1; }
+}  // namespace port
 
 }  // namespace weft::bytecode

@@ -1,6 +1,7 @@
 #include "bytecode/program.h"
 
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "bytecode/area.h"
@@ -60,7 +61,18 @@ WEFT_CALLED_BY_BYTECODE std::uint64_t port_reply(std::uint64_t offset, std::uint
   return from != nullptr && r.step.reply(from, static_cast<std::uint32_t>(bytes)) ? 1 : 0;
 }
 
-constexpr EnginePort kPort{&port_write, &port_reply};
+// The numbers of nic::KernelSent. A key, or a queue pair, of more than 32 bits is none.
+WEFT_CALLED_BY_BYTECODE std::uint64_t port_send(std::uint64_t address, std::uint64_t key, std::uint64_t qpn,
+                                                std::uint64_t offset, std::uint64_t bytes) {
+  Running& r = *running;
+  r.astray = r.astray || (key | qpn) > std::numeric_limits<std::uint32_t>::max();
+  const std::byte* const from = take(r, offset, bytes);
+  if (from == nullptr) return static_cast<std::uint64_t>(nic::KernelSent::refused);
+  const nic::KernelTarget to{address, static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(qpn)};
+  return static_cast<std::uint64_t>(r.step.send(to, from, static_cast<std::uint32_t>(bytes)));
+}
+
+constexpr EnginePort kPort{&port_write, &port_reply, &port_send};
 
 nic::KernelNext run_step(nic::KernelStep& step) {
   const CheckedProgram& program = *static_cast<const CheckedProgram*>(step.context);
@@ -70,19 +82,22 @@ nic::KernelNext run_step(nic::KernelStep& step) {
   area.qpn = step.qpn;
   area.input_bytes = step.input_bytes;
   area.last = step.last ? 1 : 0;
+  area.is_local = step.is_local ? 1 : 0;
   area.offset = step.offset;
   area.opcode = step.opcode;
   area.read_address = 0;
   area.read_bytes = 0;
+  area.taken = 0;
   if (step.input_bytes != 0) std::memcpy(area.input, step.input, step.input_bytes);
   Running now{.step = step, .area = step.state, .area_bytes = program.area_bytes()};
   Running* const before = std::exchange(running, &now);
   const auto next = static_cast<std::uint32_t>(program.run(&area));
   running = before;
   if (now.overran) return nic::KernelNext::stopped;
-  if (now.astray || next > static_cast<std::uint32_t>(nic::KernelNext::failed)) return nic::KernelNext::failed;
+  if (now.astray || next > static_cast<std::uint32_t>(nic::KernelNext::retry)) return nic::KernelNext::failed;
   step.read_address = area.read_address;
   step.read_bytes = area.read_bytes;
+  step.taken = area.taken;
   return static_cast<nic::KernelNext>(next);
 }
 

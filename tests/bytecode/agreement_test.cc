@@ -148,9 +148,10 @@ TEST_F(Agreement, OnMemory) {
 
 TEST_F(Agreement, OnCallsWhichKeepHalfOfTheRegisters) {
   for (std::uint32_t kept = 6; kept < 10; ++kept) {
-    for (const std::int32_t which : {port::write, port::reply}) {
+    for (const std::int32_t which : {port::write, port::reply, port::send}) {
       expect(kept, 2,
-             {mov_reg(1, kept), mov(3, -7), call(which), mov(1, 0), mov(2, 0), mov(3, 0), mov(4, 0), mov(5, 0)},
+             {mov_reg(1, kept), mov(3, -7), mov(4, 9), mov_reg(5, kept), call(which), mov(1, 0), mov(2, 0), mov(3, 0),
+              mov(4, 0), mov(5, 0)},
              "a call");
     }
   }

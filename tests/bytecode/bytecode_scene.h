@@ -13,20 +13,24 @@ namespace weft::test {
 
 inline constexpr std::uint64_t kBytecodeOp = 0xB17E;
 
+// Of tests/bytecode/kernels.
+inline bytecode::MadeKernel make_kernel_of(const std::string& name, bool interpret, std::uint64_t opcode) {
+  const std::vector<std::byte> object = bytecode::object_of(name);
+  return bytecode::make_kernel({.object = object,
+                                .opcode = opcode,
+                                .name = name,
+                                .state_bytes = 64,
+                                .most_steps = 100,
+                                .instances = 4,
+                                .interpret = interpret});
+}
+
 class BytecodeScene : public testing::TestWithParam<nic::Dialect> {
  protected:
   BytecodeScene() { scene.clear_answers(); }
 
-  // Of tests/bytecode/kernels.
   bytecode::BytecodeFault deploy(const std::string& name, bool interpret = false, std::uint64_t opcode = kBytecodeOp) {
-    const std::vector<std::byte> object = bytecode::object_of(name);
-    const bytecode::MadeKernel made = bytecode::make_kernel({.object = object,
-                                                             .opcode = opcode,
-                                                             .name = name,
-                                                             .state_bytes = 64,
-                                                             .most_steps = 100,
-                                                             .instances = 4,
-                                                             .interpret = interpret});
+    const bytecode::MadeKernel made = make_kernel_of(name, interpret, opcode);
     if (made.verdict.fault != bytecode::BytecodeFault::none) return made.verdict.fault;
     EXPECT_EQ(scene.card().deploy(made.kernel), host::Error::none);
     return bytecode::BytecodeFault::none;

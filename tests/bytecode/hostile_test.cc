@@ -56,6 +56,7 @@ std::vector<Hostile> hostile_shapes() {
       {"to_little_endian", BytecodeFault::unknown_instruction, {mov(0, 1), raw(0xD4, 0, 0, 0, 16), leave()}},
       {"test_of_bits", BytecodeFault::unknown_instruction, {mov(0, 0), jump_if(jump::set, 0, 1, 0), leave()}},
       {"wild_call", BytecodeFault::unknown_call, {call(77), leave()}},
+      {"call_behind_the_last", BytecodeFault::unknown_call, {call(port::send + 1), leave()}},
       {"call_of_an_address", BytecodeFault::unknown_call, {call(-1), leave()}},
       {"call_of_a_function", BytecodeFault::unknown_call, {raw(0x85, 0, 1, 0, 1), leave()}},
       {"division_by_zero", BytecodeFault::division_by_zero, {mov(0, 1), op(alu::div, 0, 0), leave()}},
@@ -80,6 +81,13 @@ std::vector<Hostile> hostile_memory() {
       {"register_that_a_call_has_used",
        BytecodeFault::undefined_register,
        {mov_reg(6, 1), mov(1, 0), mov(2, 0), mov(3, 0), call(port::reply), load(8, 0, 1, 0), leave()}},
+      {"send_without_a_length",
+       BytecodeFault::undefined_register,
+       {mov(1, 0), mov(2, 0), mov(3, 0), mov(4, 0), call(port::send), leave()}},
+      {"answer_of_a_send_as_a_place",  // 0 ... 2, and two bytes there are behind that
+       BytecodeFault::out_of_bounds,
+       {mov_reg(6, 1), mov(1, 0), mov(2, 0), mov(3, 0), mov(4, 0), mov(5, 0), call(port::send), op_reg(alu::add, 6, 0),
+        load(1, 0, 6, kArea - 2), leave()}},
       {"stack_before_it_is_written", BytecodeFault::undefined_stack, {load(8, 0, 10, -8), leave()}},
       {"the_other_half_of_a_slot",
        BytecodeFault::undefined_stack,
@@ -128,6 +136,9 @@ std::vector<Hostile> hostile_pointers() {
       {"pointer_to_the_port",
        BytecodeFault::pointer_passed,
        {mov(2, 8), mov(3, 0), call(port::reply), mov(0, 0), leave()}},
+      {"pointer_as_the_last_number_of_a_send",
+       BytecodeFault::pointer_passed,
+       {mov_reg(5, 1), mov(1, 0), mov(2, 0), mov(3, 0), mov(4, 0), call(port::send), leave()}},
       {"number_on_one_way_and_pointer_on_the_other",
        BytecodeFault::undefined_register,
        {mov(3, 0), load(8, 2, 1, 0), jump_if(jump::eq, 2, 0, 1), mov_reg(3, 1), mov_reg(0, 3), leave()}},
@@ -184,6 +195,9 @@ TEST(Bytecode, ThatDoesNothingWrongIsNotRefused) {
       // A jump back that is no loop.
       {mov(0, 0), go(1), leave(), mov(0, 1), go(-3)},
       {mov(1, 0), mov(2, 8), mov(3, 0), call(port::reply), leave()},
+      // What a send answers is 0 ... 2.
+      {mov_reg(6, 1), mov(1, 0), mov(2, 0), mov(3, 0), mov(4, 0), mov(5, 0), call(port::send), op_reg(alu::add, 6, 0),
+       load(1, 0, 6, kArea - 3), leave()},
   };
   for (const Listing& program : fine) {
     const BytecodeVerdict v = check_program(program, kArea);

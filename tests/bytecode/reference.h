@@ -17,9 +17,16 @@ namespace weft::bytecode {
 // What was handed to the port.
 struct PortUse {
   std::int32_t call = 0;
-  std::array<std::uint64_t, 3> numbers{};
+  std::array<std::uint64_t, 5> numbers{};
   friend bool operator==(const PortUse&, const PortUse&) = default;
 };
+
+// What the port says to a call: the next bits of `answers`, as one of the numbers that it may say.
+inline std::uint64_t next_answer(std::int32_t call, std::uint64_t& answers) {
+  const std::uint64_t said = answers & 3;
+  answers >>= 2;
+  return said % (port::most_answer_of(call) + 1);
+}
 
 struct ReferenceRun {
   std::string violation;  // empty: none
@@ -150,10 +157,11 @@ class Reference {
 
   void jump_or_call(const Instruction& i) {
     if (i.operation() == jump::call) {
-      run_.uses.push_back({i.immediate, {read(1), read(2), read(3)}});
+      PortUse use{.call = i.immediate};
+      for (std::uint32_t n = 0; n < port::arguments_of(i.immediate); ++n) use.numbers[n] = read(n + 1);
+      run_.uses.push_back(use);
       for (std::uint32_t n = 1; n <= 5; ++n) known_[n] = false;
-      write(0, answers_ & 1);
-      answers_ >>= 1;
+      write(0, next_answer(i.immediate, answers_));
       return;
     }
     bool taken = true;

@@ -21,11 +21,9 @@ struct ToldPort {
 };
 inline ToldPort told_port;
 
-inline std::uint64_t take_down(std::int32_t call, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  told_port.uses.push_back({call, {a, b, c}});
-  const std::uint64_t answer = told_port.answers & 1;
-  told_port.answers >>= 1;
-  return answer;
+inline std::uint64_t take_down(const PortUse& use) {
+  told_port.uses.push_back(use);
+  return next_answer(use.call, told_port.answers);
 }
 #if defined(__x86_64__)
 #define WEFT_TOLD_BY_BYTECODE [[gnu::force_align_arg_pointer]]
@@ -34,14 +32,18 @@ inline std::uint64_t take_down(std::int32_t call, std::uint64_t a, std::uint64_t
 #endif
 WEFT_TOLD_BY_BYTECODE inline std::uint64_t told_write(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t,
                                                       std::uint64_t) {
-  return take_down(port::write, a, b, c);
+  return take_down({port::write, {a, b, c}});
 }
 WEFT_TOLD_BY_BYTECODE inline std::uint64_t told_reply(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t,
                                                       std::uint64_t) {
-  return take_down(port::reply, a, b, c);
+  return take_down({port::reply, {a, b, c}});
+}
+WEFT_TOLD_BY_BYTECODE inline std::uint64_t told_send(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d,
+                                                     std::uint64_t e) {
+  return take_down({port::send, {a, b, c, d, e}});
 }
 
-// A memory for a program to run with, and what the port says, one bit for each call.
+// A memory for a program to run with, and what the port says, two bits for each call.
 struct Occasion {
   std::vector<std::byte> area;
   std::uint64_t answers = 0;
@@ -72,7 +74,7 @@ inline std::string disagreement(std::span<const Instruction> program, const std:
     if (!runs.back().violation.empty()) return runs.back().violation;
   }
   if (engine == nullptr) return {};
-  const EnginePort port{&told_write, &told_reply};
+  const EnginePort port{&told_write, &told_reply, &told_send};
   const auto count = static_cast<std::uint32_t>(program.size());
   const auto area_bytes = static_cast<std::uint32_t>(occasions.front().area.size());
   for (const bool compile : {false, true}) {

@@ -65,7 +65,7 @@ std::vector<Instruction> program_of(std::span<const std::byte> bytes) {
     if (jumps) i.offset = static_cast<std::int16_t>(byte(2) % 16);
     const bool has_number = !memory && !i.takes_register() && i.operation() != alu::neg;
     if (has_number || group == group::store_immediate) i.immediate = static_cast<std::int32_t>(byte(3)) - 16;
-    if (group == group::jump && i.operation() == jump::call) i = {0x85, 0, 0, byte(3) % 2 + 1};
+    if (group == group::jump && i.operation() == jump::call) i = {0x85, 0, 0, byte(3) % 3 + 1};
     if (group == group::jump && i.operation() == jump::exit) i = {0x95, 0, 0, 0};
     if (i.code == kLoadLong) {
       program.push_back({kLoadLong, static_cast<std::uint8_t>(byte(1) % 10), 0, byte(2)});

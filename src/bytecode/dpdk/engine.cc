@@ -20,12 +20,12 @@ struct Loaded {
   std::uint64_t (*compiled)(void*) = nullptr;
 };
 
-rte_bpf_xsym call_of(const char* name, PortCall to) {
+rte_bpf_xsym call_of(const char* name, std::int32_t number, PortCall to) {
   rte_bpf_xsym call{};
   call.name = name;
   call.type = RTE_BPF_XTYPE_FUNC;
   call.func.val = to;
-  call.func.nb_args = 3;
+  call.func.nb_args = port::arguments_of(number);
   for (std::uint32_t i = 0; i < call.func.nb_args; ++i) call.func.args[i] = {RTE_BPF_ARG_RAW, 8, 0};
   call.func.ret = {RTE_BPF_ARG_RAW, 8, 0};
   return call;
@@ -54,10 +54,12 @@ std::vector<Instruction> with_beginning(const Instruction* program, std::uint32_
 }
 
 void* load(const void* instructions, std::uint32_t count, std::uint32_t area_bytes, bool compile,
-           const EnginePort& port) try {
+           const EnginePort& to) try {
   be_quiet();
   const std::vector<Instruction> all = with_beginning(static_cast<const Instruction*>(instructions), count);
-  const std::array<rte_bpf_xsym, 2> calls{call_of("write", port.write), call_of("reply", port.reply)};
+  const std::array<rte_bpf_xsym, 3> calls{call_of("write", port::write, to.write),
+                                          call_of("reply", port::reply, to.reply),
+                                          call_of("send", port::send, to.send)};
   rte_bpf_prm wanted{};
   wanted.ins = static_cast<const ebpf_insn*>(static_cast<const void*>(all.data()));
   wanted.nb_ins = static_cast<std::uint32_t>(all.size());
@@ -89,5 +91,5 @@ bool is_compiled(const void* program) { return static_cast<const Loaded*>(progra
 }  // namespace
 }  // namespace weft::bytecode
 
-extern "C" const weft::bytecode::Engine weft_bytecode_engine_1{&weft::bytecode::load, &weft::bytecode::unload,
+extern "C" const weft::bytecode::Engine weft_bytecode_engine_2{&weft::bytecode::load, &weft::bytecode::unload,
                                                                &weft::bytecode::run, &weft::bytecode::is_compiled};
