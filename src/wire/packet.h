@@ -82,9 +82,11 @@ struct Packet {
 };
 
 // Only data in the dialect that numbers each packet's place can be joined, and only what brings nothing else along.
+// Nothing of kernels: each packet of theirs is a step, of no more bytes than a packet has.
 constexpr bool may_be_burst(const Packet& p) {
   const OpcodeInfo& o = info(p.headers.bth.opcode);
-  return p.packets > 1 && o.sequence && o.payload && !o.srnic_ack;
+  const bool of_kernels = o.verb == Verb::rpc || o.verb == Verb::rpc_write || o.verb == Verb::reply;
+  return p.packets > 1 && o.sequence && o.payload && !o.srnic_ack && !of_kernels;
 }
 
 }  // namespace weft::wire

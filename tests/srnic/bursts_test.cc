@@ -90,6 +90,18 @@ TEST(Bursts, BringNoReceipts) {
   }
 }
 
+// Bug: a local peer that joined them gave a kernel's step more bytes than a step may have.
+TEST(Bursts, BringNothingToKernels) {
+  using enum wire::Opcode;
+  for (const wire::Opcode opcode : {srnic_rpc, srnic_rpc_write_first, srnic_rpc_write_middle, srnic_rpc_write_last,
+                                    srnic_rpc_write_only, srnic_reply, srnic_reply_imm}) {
+    wire::Packet p;
+    p.packets = 2;
+    p.headers.bth.opcode = opcode;
+    EXPECT_FALSE(wire::may_be_burst(p)) << wire::info(opcode).name;
+  }
+}
+
 TEST(Bursts, ThatAreLostAreSentAgainOneByOne) {
   // The first burst of the SEND.
   EXPECT_GE(exchange(with_bursts(dropping({1}))).again, 4U);
