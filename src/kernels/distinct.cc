@@ -23,22 +23,55 @@ struct State {
   Outlet stream;
   std::uint32_t merged = 0;  // bytes of registers
   Pieces<kValue> pieces;
+  // No register holds less, as far as is known; and how many values have been looked at since that was found out.
+  std::uint32_t floor = 0, looked_at = 0;
   std::uint8_t registers[kSketchBytes] = {};
 };
 
+constexpr std::size_t kTogether = 256;                 // values
+constexpr std::uint32_t kLookedAt = 4 * kSketchBytes;  // before the smallest register is looked for again
+
 // The first bits of a value's hash choose a register, which keeps the longest run of zeros of the others, and one. Soon
 // most values change nothing.
-void count(State& s, const std::byte* values, std::size_t n) {
-  constexpr std::size_t kTogether = 256;
+std::size_t count_all(State& s, const std::byte* values, std::size_t n) {
   std::uint16_t places[kTogether];
   std::uint8_t runs[kTogether];
+  find_registers(values, n, places, runs);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (runs[i] > s.registers[places[i]]) [[unlikely]]
+      s.registers[places[i]] = runs[i];
+  }
+  return n;
+}
+
+// A run that is no longer than what every register holds changes none. Where a stream has many different values that is
+// soon so of most, and no register is looked at for them. How many were looked at.
+std::size_t count_longer_runs(State& s, const std::byte* values, std::size_t n) {
+  std::uint64_t hashes[kTogether + kMoreHashes];
+  const std::size_t found = find_hashes(values, n, bits_of_run(s.floor), hashes);
+  for (std::size_t i = 0; i < found; ++i) {
+    std::uint8_t& longest = s.registers[place_of_hash(hashes[i])];
+    longest = std::max(longest, run_of_hash(hashes[i]));
+  }
+  return found;
+}
+
+// Written so that compilers take many at a time, which they do not make of std::min_element.
+std::uint8_t smallest_of(const State& s) {
+  std::uint8_t smallest = s.registers[0];
+  for (const std::uint8_t r : s.registers) smallest = std::min(smallest, r);
+  return smallest;
+}
+
+void count(State& s, const std::byte* values, std::size_t n) {
   s.values += n;
   while (n != 0) {
     const std::size_t some = std::min(n, kTogether);
-    find_registers(values, some, places, runs);
-    for (std::size_t i = 0; i < some; ++i) {
-      if (runs[i] > s.registers[places[i]]) [[unlikely]]
-        s.registers[places[i]] = runs[i];
+    const std::size_t looked_at = s.floor == 0 ? count_all(s, values, some) : count_longer_runs(s, values, some);
+    s.looked_at += static_cast<std::uint32_t>(looked_at);
+    if (s.looked_at >= kLookedAt) {
+      s.floor = smallest_of(s);
+      s.looked_at = 0;
     }
     values += some * kValue;
     n -= some;

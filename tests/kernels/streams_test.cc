@@ -38,6 +38,13 @@ BedSpec large_bed(nic::Dialect dialect) {
   return spec;
 }
 
+static std::vector<std::uint64_t> random_values(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> all(count);
+  for (std::uint64_t& v : all) v = random();
+  return all;
+}
+
 class Streams : public testing::TestWithParam<nic::Dialect> {
  protected:
   Streams() {
@@ -82,12 +89,6 @@ class Streams : public testing::TestWithParam<nic::Dialect> {
       (void)drain(scene.caller().node());
       bytes = bytes.subspan(n);
     }
-  }
-  static std::vector<std::uint64_t> random_values(std::size_t count, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    std::vector<std::uint64_t> all(count);
-    for (std::uint64_t& v : all) v = random();
-    return all;
   }
 
   static constexpr std::uint64_t kStream = 128 * 1024;
@@ -178,23 +179,62 @@ TEST_P(Streams, DistinctIsRightWithinItsError) {
   }
 }
 
-// However many values are hashed together.
-TEST_P(Streams, DistinctHasTheRegistersThatItsHashSays) {
-  const std::vector<std::uint64_t> values = random_values(1003, 9);
-  std::vector<std::uint8_t> expected(kernels::kSketchBytes, 0);
+std::vector<std::uint8_t> registers_of(std::span<const std::uint64_t> values) {
+  std::vector<std::uint8_t> registers(kernels::kSketchBytes, 0);
   for (const std::uint64_t v : values) {
     const std::uint64_t hash = kernels::hash_of(v);
     std::uint8_t run = 1;
     while (run <= 50 && (hash << kernels::kSketchBits << (run - 1) >> 63) == 0) ++run;
-    std::uint8_t& longest = expected[hash >> (64 - kernels::kSketchBits)];
+    std::uint8_t& longest = registers[hash >> (64 - kernels::kSketchBits)];
     longest = std::max(longest, run);
   }
+  return registers;
+}
+
+// However many values are hashed together.
+TEST_P(Streams, DistinctHasTheRegistersThatItsHashSays) {
+  const std::vector<std::uint64_t> values = random_values(1003, 9);
+  const std::vector<std::uint8_t> expected = registers_of(values);
   ASSERT_EQ(call(kernels::kDistinct, DistinctCall{.ask = StreamAsk::begin}), CallOutcome::success);
   send(kernels::kDistinct, std::as_bytes(std::span(values)).first(8), 3);
   send(kernels::kDistinct, std::as_bytes(std::span(values)).subspan(8), 3000);
   const DistinctCall finish{.ask = StreamAsk::finish, .save_to = address(64 * 1024)};
   ASSERT_EQ(call(kernels::kDistinct, finish), CallOutcome::success);
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), in_server<std::uint8_t>(64 * 1024)));
+}
+
+// And of so many that no register is empty any more: most values are passed over then. Without a card: only the steps.
+TEST(Distinct, HasTheSameRegistersWhenItPassesOverValues) {
+  const nic::KernelPort port{.write =
+                                 [](nic::KernelStep& s, std::uint64_t address, const void* data, std::uint32_t bytes) {
+                                   std::memcpy(static_cast<std::byte*>(s.card) + address, data, bytes);
+                                   return true;
+                                 },
+                             .reply = [](nic::KernelStep&, const void*, std::uint32_t) { return true; },
+                             .send = nullptr};
+  const nic::Kernel kernel = kernels::distinct();
+  std::vector<std::uint64_t> state(kernel.state_bytes / 8 + 1);
+  std::vector<std::uint8_t> registers(kernels::kSketchBytes + 1);
+  const auto step = [&](nic::KernelEvent event, std::span<const std::byte> input) {
+    nic::KernelStep s{.event = event,
+                      .input = input.data(),
+                      .input_bytes = static_cast<std::uint32_t>(input.size()),
+                      .state = std::as_writable_bytes(std::span(state)).data(),
+                      .port = &port,
+                      .card = registers.data()};
+    return kernel.step(s);
+  };
+  const std::vector<std::uint64_t> values = random_values(1'000'003, 10);
+  const DistinctCall begin{.ask = StreamAsk::begin}, finish{.ask = StreamAsk::finish, .save_to = 1};
+  ASSERT_EQ(step(nic::KernelEvent::call, bytes_of_object(begin)), nic::KernelNext::wait);
+  const std::span<const std::byte> stream = std::as_bytes(std::span(values));
+  for (std::size_t at = 0; at < stream.size(); at += 4096)
+    ASSERT_EQ(step(nic::KernelEvent::payload, stream.subspan(at, std::min<std::size_t>(4096, stream.size() - at))),
+              nic::KernelNext::wait);
+  ASSERT_EQ(step(nic::KernelEvent::call, bytes_of_object(finish)), nic::KernelNext::done);
+  const std::vector<std::uint8_t> expected = registers_of(values);
+  EXPECT_GT(*std::min_element(expected.begin(), expected.end()), 2U) << "there was something to pass over";
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), registers.begin() + 1));
 }
 
 TEST_P(Streams, DistinctMergesSketches) {
