@@ -549,11 +549,10 @@ class Calls {
     if (s.fault != Refusal::none) return KernelSent::refused;
     Calls& calls = s.calls;
     Context* c = to.qpn == 0 ? &s.c : calls.core_.state.contexts.find(wire::Qpn(to.qpn));
-    const bool may = s.fault == Refusal::none && s.i.is_local && c != nullptr && c->domain == s.c.domain &&
-                     c->calls != nullptr && c->calls->has_local() &&
-                     (c->state == QpState::rts || c->state == QpState::sqd);
+    const bool may = s.i.is_local && c != nullptr && c->domain == s.c.domain && c->calls != nullptr &&
+                     c->calls->has_local() && (c->state == QpState::rts || c->state == QpState::sqd);
     if (!may || bytes > KernelStep::kMostSend) {
-      if (s.fault == Refusal::none) s.fault = Refusal::kernel_no_way;
+      s.fault = Refusal::kernel_no_way;
       return KernelSent::refused;
     }
     const std::uint32_t place = c->calls->take_send(s.c.qpn.raw(), s.i.serial);
