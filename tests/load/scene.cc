@@ -20,6 +20,8 @@ BedSpec bed_of(const Load& load, std::uint64_t seed) {
   spec.link = {.bits_per_second = 10 * kBottleneck, .delay = microseconds(1), .faults = load.faults};
   spec.bottleneck = kBottleneck;
   spec.card.max_qps = std::max(16U, std::bit_ceil(most + 1));
+  spec.card.retry_rings = nic::CardConfig{}.retry_rings;  // so many connections may recover at once
+  spec.card.reorder_notes = nic::CardConfig{}.reorder_notes;
   spec.card.target_delay = load.target_delay;
   spec.card.srnic_window_packets = 1024;  // as between programs: more than a peer's window has to begin with
   spec.arena_bytes = 2 * std::size_t{std::max(load.bytes, 64U)};
