@@ -117,8 +117,8 @@ TEST(OneCopy, GivesWayToTwoWhereMemoryCannotBeRead) {
   std::memset(secret, 0x5A, kBytes);
   {
     Pair p;
-    p.write();
-    p.write();
+    // The second one, or a later one if the receiver was kept from its processor: then the window is narrow.
+    for (int i = 0; i < 50 && p.fetched() == 0; ++i) p.write();
     ASSERT_EQ(p.fetched(), 1U);
     wire::Key key{};
     {
